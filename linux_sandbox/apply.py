@@ -1,0 +1,154 @@
+"""The ordered steps by which a process confines itself, and nothing else.
+
+mounts, resource limits, working directory, capabilities, Landlock, descriptors, seccomp; then the work. The order is
+forced: Landlock forbids mounting, and the filter forbids all the earlier steps. Either everything that the Confinement
+asks for is enforced or Unenforceable is raised, before anything of the command has run.
+"""
+
+import _signal
+import os
+
+from pycodex.linux_sandbox import capabilities, kernel, landlock_rules, limits, mounts, seccomp_filter
+from pycodex.protocol.confinement import (
+    FULL,
+    LANDLOCK,
+    NONE,
+    READ,
+    UNCONFINED,
+    WRITE,
+    Confinement,
+    Enforced,
+    Unenforceable,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_FIRST_PRIVATE_FD = 3
+
+
+class Seat:
+    """A process that is ready to be confined: what it is in, and what the kernel offers it."""
+
+    __slots__ = ("abi", "level", "network", "prepared")
+
+    def __init__(self, level: str, *, network: bool, abi: int, prepared: "mounts.Prepared | None") -> None:
+        self.level = level
+        self.network = network
+        self.abi = abi
+        self.prepared = prepared
+
+
+def take_seat(level: str, *, network: bool) -> Seat:
+    """The part that needs no order: done while idle, in the process that will run the work."""
+    if level == UNCONFINED:
+        return Seat(level, network=True, abi=0, prepared=None)
+    abi = landlock_rules.landlock_abi()
+    if abi < 1:
+        raise Unenforceable("this kernel has no Landlock (it needs 5.13 or later, with `landlock` among its LSMs)")
+    prepared = None
+    if level == FULL:
+        try:
+            prepared = mounts.prepare()
+        except OSError as error:
+            raise Unenforceable(f"this host forbids mounts in user namespaces ({error.strerror})") from None
+    return Seat(level, network=network, abi=abi, prepared=prepared)
+
+
+def describe(seat: Seat) -> Enforced:
+    if seat.level == UNCONFINED:
+        return Enforced(level=UNCONFINED)
+    full = seat.level == FULL
+    fs, net_tcp, scopes, ioctl_dev, degraded = landlock_rules.describe(seat.abi)
+    if not full:
+        degraded = (*degraded, "no namespaces: protected paths are only checked after the call")
+    elif seat.prepared is not None and not seat.prepared.private_proc:
+        degraded = (*degraded, "the host's /proc stays visible")
+    return Enforced(
+        level=seat.level,
+        landlock_abi=seat.abi,
+        fs=fs,
+        net_tcp=net_tcp and not seat.network,
+        scopes=scopes,
+        ioctl_dev=ioctl_dev,
+        userns=full,
+        mountns=full,
+        pidns=full,
+        netns=full and not seat.network,
+        ipcns=full,
+        private_proc=full and seat.prepared is not None and seat.prepared.private_proc,
+        seccomp=True,
+        carveouts="mount" if full else "snapshot",
+        degraded=degraded,
+    )
+
+
+def check_landlock_suffices(confinement: Confinement) -> None:
+    """Without mounts nothing can be taken away again below a path that was granted."""
+    if any(entry.access == NONE for entry in confinement.entries):
+        raise Unenforceable(
+            "this host forbids user namespaces, and without them reads of "
+            f"{next(e.path for e in confinement.entries if e.access == NONE)} cannot be denied"
+            " (set [sandbox] deny_read_defaults = false if that is the default list, or allow user namespaces)"
+        )
+    carved = [e.path for e in confinement.entries if e.access not in (WRITE, READ)]
+    if confinement.base != NONE:
+        carved += [e.path for e in confinement.entries if e.access == READ]
+    writes = any(entry.access == WRITE for entry in confinement.entries)
+    if (carved or confinement.placeholders or writes) and not confinement.landlock_only:
+        raise Unenforceable(
+            "this host forbids user namespaces, and without them protected paths in writable roots cannot be enforced;"
+            " set [sandbox] landlock_only = true to accept a check after each command instead"
+        )
+
+
+def confine(
+    confinement: Confinement, seat: Seat, cwd: str, *, inside: "Callable[[], None] | None" = None
+) -> None:
+    """Apply everything to this process, for good.
+
+    `inside` is called once, in the new view of the file system but before privileges are dropped.
+    """
+    if confinement.unconfined_because:
+        if seat.level != UNCONFINED:
+            raise Unenforceable(f"a {seat.level} process cannot run unconfined work")
+        limits.apply(confinement.limits, own_user_namespace=False)
+        os.chdir(cwd)
+        if inside is not None:
+            inside()
+        kernel.close_on_exec_from(_FIRST_PRIVATE_FD)
+        return
+    if seat.level == UNCONFINED or seat.network != confinement.network:
+        raise Unenforceable("the process was prepared for another kind of confinement")
+    if seat.prepared is not None:
+        mounts.apply(confinement, seat.prepared)
+        mounts.hide(confinement.hidden)
+    else:
+        check_landlock_suffices(confinement)
+    limits.apply(confinement.limits, own_user_namespace=seat.level == FULL)
+    os.chdir(cwd)
+    if inside is not None:
+        inside()
+    capabilities.drop()
+    landlock_rules.restrict(confinement, seat.abi, private_dev=seat.level == FULL)
+    kernel.close_on_exec_from(_FIRST_PRIVATE_FD)
+    seccomp_filter.load(_filter_for(confinement, seat))
+
+
+def execute(argv: "Sequence[str]", env: "Mapping[str, str]") -> None:
+    """Become the command. Returns only by raising OSError."""
+    for number in (_signal.SIGPIPE, _signal.SIGXFSZ, _signal.SIGINT):
+        _signal.signal(number, _signal.SIG_DFL)
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
+    os.execvpe(argv[0], list(argv), dict(env))
+
+
+def _filter_for(confinement: Confinement, seat: Seat) -> "tuple[bytes, ...]":
+    writes = confinement.base == WRITE or any(entry.access == WRITE for entry in confinement.entries)
+    return seccomp_filter.program(
+        network=confinement.network,
+        own_namespaces=seat.level != LANDLOCK,
+        freeze_metadata=seat.level == LANDLOCK and not writes,
+        scoped_signals="signal" in landlock_rules.describe(seat.abi)[2],
+    )

@@ -1,0 +1,13 @@
+"""The two audiences of an error; anything else that is raised is a bug."""
+
+
+class UserFacing(Exception):
+    """Shown to the person as one `Error:` line; ends the program with `exit_code`."""
+
+    def __init__(self, text: str, *, exit_code: int = 1) -> None:
+        super().__init__(text)
+        self.exit_code = exit_code
+
+
+class ModelFacing(Exception):
+    """Returned to the model as the output of the tool that failed."""

@@ -1,0 +1,146 @@
+"""The argument tree of `pycodex`: global flags, then one subcommand, loaded only when it is called.
+
+Owns the program's exit codes and the one place where an error becomes a line on stderr. Knows of each subcommand only
+its name; `--version` loads nothing but the version.
+"""
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Command = Callable[[list[str], list[str]], int]
+
+_USAGE = "pycodex [OPTIONS] <COMMAND> [ARGS]"
+_COMMANDS = ("sandbox", "debug", "doctor", "demo", "help")
+
+HELP = """\
+Run commands in a sandbox that needs no privileges and no helper program
+
+Usage: pycodex [OPTIONS] <COMMAND> [ARGS]
+
+Commands:
+  sandbox  Run one command inside the sandbox [alias: debug]
+  doctor   Check what this machine can enforce, and say how to get more
+  demo     Watch the sandbox allow and refuse things, in a scratch repository
+  help     Show this text, or that of a command
+
+Options:
+  -c, --config <key=value>  Set one configuration value, on top of config.toml; the value is TOML or plain text
+      --enable <FEATURE>    The same as -c features.FEATURE=true
+      --disable <FEATURE>   The same as -c features.FEATURE=false
+  -h, --help                Show this text
+  -V, --version             Show the version
+
+Start with: pycodex demo"""
+
+
+def main() -> int:
+    """The program. Returns its exit code."""
+    try:
+        return run(sys.argv)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader has seen enough. What is still buffered must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 141
+
+
+def run(argv: "list[str]") -> int:
+    if os.path.basename(argv[0]) == "codex-linux-sandbox":
+        from pycodex.supervisor.cli.linux_sandbox_arg0 import run as run_arg0
+
+        return _guarded(run_arg0, argv[1:], [])
+    if argv[1:] in (["--version"], ["-V"]):
+        return _show_version()
+    return _guarded(_dispatch, argv[1:], [])
+
+
+def _show_version() -> int:
+    from pycodex.supervisor.version import VERSION
+
+    try:
+        os.write(1, f"pycodex-cli {VERSION}\n".encode())
+    except BrokenPipeError:
+        raise
+    except OSError:
+        return 1
+    return 0
+
+
+def _guarded(command: "Command", argv: "list[str]", overrides: "list[str]") -> int:
+    from pycodex.protocol.confinement import Unenforceable
+    from pycodex.protocol.errors import UserFacing
+    from pycodex.supervisor.cli.options import BadUsage
+    from pycodex.supervisor.cli.terminal import complain
+
+    try:
+        return command(argv, overrides)
+    except BadUsage as error:
+        complain(str(error))
+        return 2
+    except UserFacing as error:
+        complain(f"Error: {error}")
+        return error.exit_code
+    except Unenforceable as error:
+        complain(f"Error: {error}")
+        return 1
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if os.environ.get("PYCODEX_DEBUG"):
+            raise
+        complain(f"Error: unexpected {type(error).__name__}: {error} (PYCODEX_DEBUG=1 shows where)")
+        return 1
+
+
+def _dispatch(argv: "list[str]", overrides: "list[str]") -> int:
+    from pycodex.supervisor.cli.options import GLOBAL_FLAGS, Flag, overrides_of, scan
+    from pycodex.supervisor.cli.terminal import complain, say
+
+    version = Flag("-V", "--version")
+    scanned = scan(argv, (*GLOBAL_FLAGS, version), usage=_USAGE, takes_words=False)
+    if scanned.wants_help:
+        say(HELP)
+        return 0
+    if scanned.has(version.key):
+        return _show_version()
+    if not scanned.rest:
+        complain(HELP)
+        return 2
+    word, *rest = scanned.rest
+    if word == "help" and not scanned.after_dashes:
+        return _help(rest)
+    return _command(word)(rest, [*overrides, *overrides_of(scanned)])
+
+
+def _help(words: "list[str]") -> int:
+    from pycodex.supervisor.cli.terminal import say
+
+    if not words or words[0] == "help":
+        say(HELP)
+        return 0
+    return _command(words[0])(["--help"], [])
+
+
+def _command(word: str) -> "Command":
+    if word in ("sandbox", "debug"):
+        from pycodex.supervisor.cli import sandbox
+
+        return sandbox.run
+    if word == "doctor":
+        from pycodex.supervisor.cli import doctor
+
+        return doctor.run
+    if word == "demo":
+        from pycodex.supervisor.cli import demo
+
+        return demo.run
+    from pycodex.supervisor.cli.options import BadUsage, similar
+
+    meant = similar(word, _COMMANDS)
+    tip = f"\n\n  tip: a similar subcommand exists: '{meant}'" if meant else ""
+    raise BadUsage(f"error: unrecognized subcommand '{word}'{tip}\n\n{HELP}")

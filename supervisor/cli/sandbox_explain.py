@@ -1,0 +1,55 @@
+"""`pycodex sandbox --explain`: the plan of one command as text.
+
+Owns the wording. Takes the confinement that would be enforced and what this host can enforce; runs nothing.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from pycodex.protocol.confinement import FULL, LANDLOCK, NONE, READ, WRITE, Confinement, Enforced
+from pycodex.sandbox.backend import host_report
+from pycodex.supervisor.cli.terminal import Palette, prefers_colour
+
+_LEVELS = {
+    FULL: "namespaces, mounts, Landlock and seccomp",
+    LANDLOCK: "Landlock and seccomp, without namespaces",
+}
+_LABEL_WIDTH = 14
+
+
+def explained(confinement: Confinement, *, cwd: str, env: Mapping[str, str]) -> str:
+    palette = Palette(colour=prefers_colour(env))
+    rows = [("directory", [cwd]), *_rows(confinement), *_host_rows(host_report())]
+    lines = []
+    for label, values in rows:
+        for at, value in enumerate(values or ["none"]):
+            lines.append(f"{palette.strong((label if at == 0 else '').ljust(_LABEL_WIDTH))}  {value}")
+    return "\n".join(lines)
+
+
+def _rows(confinement: Confinement) -> Iterator[tuple[str, list[str]]]:
+    if confinement.unconfined_because:
+        yield "sandbox", [f"off ({confinement.unconfined_because}): every file and the network are open"]
+        return
+    by_access: dict[str, list[str]] = {WRITE: [], READ: [], NONE: []}
+    for entry in confinement.entries:
+        if entry.access in by_access:
+            by_access[entry.access].append(entry.path)
+    yield "readable", [_base(confinement), *([] if confinement.base == READ else by_access[READ])]
+    yield "writable", ["everything"] if confinement.base == WRITE else by_access[WRITE]
+    if confinement.base == READ:
+        yield "protected", [f"{path} (read-only)" for path in by_access[READ]]
+    yield "placeholders", [f"{path} (missing; kept from being created)" for path in confinement.placeholders]
+    yield "denied", [f"{path} (not even readable)" for path in by_access[NONE]]
+    yield "network", ["on" if confinement.network else "off"]
+    yield "limits", [f"{name} = {value}" for name, value in confinement.limits.to_plain().items() if value is not None]
+
+
+def _base(confinement: Confinement) -> str:
+    return "only these" if confinement.base == NONE else "the whole disk"
+
+
+def _host_rows(host: Enforced) -> Iterator[tuple[str, list[str]]]:
+    yield "this host", [f"level {host.level}: {_LEVELS.get(host.level, 'commands are refused')}"]
+    yield "", [f"Landlock ABI {host.landlock_abi} ({host.fs})", f"protected paths by {host.carveouts}"]
+    if host.degraded:
+        yield "degraded", list(host.degraded)

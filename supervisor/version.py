@@ -1,0 +1,3 @@
+"""The version, as a constant: reading package metadata would cost more than everything else `--version` does."""
+
+VERSION = "0.1.0"

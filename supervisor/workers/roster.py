@@ -1,0 +1,292 @@
+"""Which worker processes there are, and which there should be.
+
+Owns every worker from the wish for it to its burial: keeps some of the last used flavours warm, starts others when they
+are wanted, replaces the dead, ends the stuck. Knows of jobs only that a worker carries one; the zygote is kept alive by
+`keeper`. Takes wishes for a worker of a flavour, gives one that has proved itself.
+"""
+
+import logging
+import math
+from collections import deque
+from dataclasses import dataclass
+from typing import cast
+
+import outcome
+import trio
+
+from pycodex.protocol.frames import Stop
+from pycodex.supervisor.workers.endpoint import Congested, Endpoint, Unroutable
+from pycodex.supervisor.workers.lease import CONFINED, FLAVOURS, PoolClosed, WorkerLost
+from pycodex.supervisor.workers.orphans import kill_trees, reap
+from pycodex.supervisor.workers.worker import State, Worker
+from pycodex.supervisor.workers.zygote import Zygote, ZygoteGone, describe_status
+
+KEPT_FLAVOURS = 2
+# Deaths of fresh workers in a row after which callers are told instead of made to wait.
+MAX_FAILURES = 5
+# While a call has just been dispatched, its processor time is not shared with a fork for the next one.
+DISPATCH_QUIET_S = 0.05
+# The same for the caller that has just got its answer.
+REPLY_QUIET_S = 0.001
+LAST_WORDS_S = 1.0
+LAST_WORDS_POLL_S = 0.005
+ORPHANS_GONE_S = 2.0
+DRAIN_ROUNDS = 64
+
+logger = logging.getLogger("pycodex.workers")
+
+
+@dataclass(frozen=True, slots=True)
+class RosterSettings:
+    warm: int = 2
+    flavours: tuple[str, ...] = (CONFINED,)
+    """Kept warm from the beginning."""
+    max_starting: int = 4
+    ready_timeout_s: float = 20.0
+    linger_s: float = 10.0
+    """How long a worker may take to exit after its last word."""
+
+
+class Roster:
+    """`tend` must run in a nursery for as long as workers are wanted."""
+
+    def __init__(self, endpoint: Endpoint, settings: RosterSettings) -> None:
+        self.endpoint = endpoint
+        self.settings = settings
+        self.ready_count = 0
+        """How many workers ever got ready."""
+        self.wanted = trio.Event()
+        """Set when somebody waits for a worker."""
+        self._zygote: Zygote | None = None
+        self._workers: dict[str, Worker] = {}
+        self._starting: set[Worker] = set()
+        self._idle: dict[str, deque[Worker]] = {flavour: deque() for flavour in FLAVOURS}
+        self._seekers: dict[str, deque[trio.lowlevel.Task]] = {flavour: deque() for flavour in FLAVOURS}
+        self._failures = dict.fromkeys(FLAVOURS, 0)
+        self._recent = list(settings.flavours[:KEPT_FLAVOURS])
+        self._quiet_until = -math.inf
+        self._tend_at = -math.inf
+        self._poke = trio.Event()
+        self._closed = False
+
+    # Wishes
+
+    def take(self, flavour: str) -> Worker | None:
+        """A warm worker, if there is one."""
+        if self._recent[:1] != [flavour]:
+            self._note_use(flavour)
+        idle = self._idle[flavour]
+        return idle.popleft() if idle else None
+
+    async def obtain(self, flavour: str) -> Worker:
+        """The next worker of this flavour that gets ready. Raises WorkerLost when none can be had."""
+        if self._closed:
+            raise PoolClosed("the workers are shut down")
+        task = trio.lowlevel.current_task()
+        seekers = self._seekers[flavour]
+        if not seekers:
+            self._failures[flavour] = 0
+        seekers.append(task)
+        self.wanted.set()
+        self.top_up()
+
+        def give_up(_: object) -> trio.lowlevel.Abort:
+            seekers.remove(task)
+            return trio.lowlevel.Abort.SUCCEEDED
+
+        return cast(Worker, await trio.lowlevel.wait_task_rescheduled(give_up))
+
+    def give_back(self, worker: Worker) -> None:
+        """It was taken, but no order was sent to it."""
+        if worker.state is State.READY:
+            self._place(worker)
+
+    def dispatched(self) -> None:
+        """A worker has its order: leave it the processor for a moment, then make sure of the next one."""
+        now = trio.current_time()
+        # Never put off twice: calls that follow each other closely must not find the shelves empty.
+        if self._quiet_until <= now and not self._starting:
+            self._quiet_until = now + DISPATCH_QUIET_S
+            self._tend_by(self._quiet_until)
+
+    def _note_use(self, flavour: str) -> None:
+        self._recent = [flavour, *(other for other in self._recent if other != flavour)][:KEPT_FLAVOURS]
+        for other in FLAVOURS:
+            while other not in self._recent and self._idle[other]:
+                self._idle[other].pop().kill("not needed any more")
+
+    def top_up(self) -> None:
+        """Ask for the workers that are missing: first those that somebody waits for."""
+        for flavour in FLAVOURS:
+            if self._seekers[flavour]:
+                self._start(flavour, len(self._seekers[flavour]))
+        if trio.current_time() >= self._quiet_until:
+            for flavour in self._recent:
+                if self._failures[flavour] < MAX_FAILURES:
+                    wanted = len(self._seekers[flavour]) + self.settings.warm - len(self._idle[flavour])
+                    self._start(flavour, wanted)
+
+    def _start(self, flavour: str, wanted: int) -> None:
+        missing = wanted - sum(worker.flavour == flavour for worker in self._starting)
+        room = self.settings.max_starting - len(self._starting)
+        for _ in range(min(missing, room)):
+            if self._zygote is None or self._closed:
+                return
+            worker = Worker(self, flavour, deadline=trio.current_time() + self.settings.ready_timeout_s)
+            try:
+                self._zygote.fork(worker.token, flavour)
+            except ZygoteGone as error:
+                # Its keeper sees the same and restarts it.
+                logger.warning("no worker could be asked for: %s", error)
+                return
+            self._workers[worker.token] = worker
+            self._starting.add(worker)
+            self.endpoint.expect(worker)
+            self._tend_by(worker.deadline)
+
+    def _place(self, worker: Worker) -> None:
+        seekers = self._seekers[worker.flavour]
+        if seekers:
+            trio.lowlevel.reschedule(seekers.popleft(), outcome.Value(worker))
+        elif worker.flavour in self._recent and not self._closed:
+            self._idle[worker.flavour].append(worker)
+        else:
+            worker.kill("not needed any more")
+
+    def _fail_seekers(self, flavour: str, text: str) -> None:
+        seekers = self._seekers[flavour]
+        while seekers:
+            trio.lowlevel.reschedule(seekers.popleft(), outcome.Error(WorkerLost(text)))
+
+    # What workers tell of themselves
+
+    def became_ready(self, worker: Worker) -> None:
+        self.ready_count += 1
+        self._starting.discard(worker)
+        self._place(worker)
+        self.top_up()
+
+    def job_ended(self, worker: Worker) -> None:
+        """Its call is answered: it is replaced as soon as the caller has gone on."""
+        now = trio.current_time()
+        self._failures[worker.flavour] = 0
+        self._quiet_until = min(self._quiet_until, now + REPLY_QUIET_S)
+        worker.deadline = now + self.settings.linger_s
+        self._tend_by(max(self._quiet_until, now))
+
+    def withdraw(self, worker: Worker) -> None:
+        """It is not to be given to anybody any more."""
+        self._starting.discard(worker)
+        if worker in self._idle[worker.flavour]:
+            self._idle[worker.flavour].remove(worker)
+
+    # What the keeper tells
+
+    def zygote_ready(self, zygote: Zygote) -> None:
+        self._zygote = zygote
+        self.top_up()
+
+    def forked(self, token: str, pid: int) -> None:
+        worker = self._workers.get(token)
+        if worker is not None:
+            worker.forked(pid)
+
+    def died(self, token: str, status: int) -> None:
+        worker = self._workers.get(token)
+        if worker is None:
+            return
+        worker.death = describe_status(status)
+        if worker.state is State.BUSY:
+            worker.state = State.BEREAVED
+            worker.deadline = trio.current_time() + LAST_WORDS_S
+            self._tend_by(trio.current_time())
+            return
+        if worker.state in (State.STARTING, State.READY):
+            self.withdraw(worker)
+            self._failures[worker.flavour] += 1
+            logger.warning("worker %s %s while it was %s", worker.pid, worker.death, worker.state.name.lower())
+            if self._failures[worker.flavour] >= MAX_FAILURES:
+                self._fail_seekers(worker.flavour, f"no worker could be started: {worker.death} before it was ready")
+        self._bury(worker)
+        self.top_up()
+
+    async def zygote_gone(self, text: str, *, hopeless: bool) -> None:
+        """All its workers are ours now: end them with their trees, and every call in flight."""
+        self._zygote = None
+        orphans = [worker for worker in self._workers.values() if worker.is_alive and worker.pid]
+        killed = kill_trees([worker.pid for worker in orphans if worker.pid])
+        for worker in list(self._workers.values()):
+            worker.lose_job(f"its worker is gone: {text}")
+            self.withdraw(worker)
+            self._bury(worker)
+        if hopeless:
+            for flavour in FLAVOURS:
+                self._fail_seekers(flavour, text)
+        with trio.CancelScope(shield=True):
+            left = await reap({*killed, *(worker.pid for worker in orphans if worker.pid)}, within_s=ORPHANS_GONE_S)
+        if left:
+            logger.error("processes %s could not be ended", left)
+
+    def _bury(self, worker: Worker) -> None:
+        worker.bury()
+        self._workers.pop(worker.token, None)
+
+    # Time
+
+    async def tend(self) -> None:
+        """Watch over deadlines; sleeps while there are none."""
+        while True:
+            now = trio.current_time()
+            self._check(now)
+            waiting = [worker.deadline for worker in self._workers.values()]
+            if self._quiet_until > now:
+                waiting.append(self._quiet_until)
+            if any(worker.state is State.BEREAVED for worker in self._workers.values()):
+                waiting.append(now + LAST_WORDS_POLL_S)
+            self._tend_at = min(waiting, default=math.inf)
+            self._poke = trio.Event()
+            with trio.CancelScope(deadline=self._tend_at):
+                await self._poke.wait()
+
+    def _tend_by(self, when: float) -> None:
+        if when < self._tend_at:
+            self._tend_at = when
+            self._poke.set()
+
+    def _check(self, now: float) -> None:
+        for worker in list(self._workers.values()):
+            if worker.state is State.BEREAVED:
+                self._hear_last_words(worker, now)
+            elif worker.deadline <= now and worker.state is State.STARTING:
+                text = f"no worker was ready within {self.settings.ready_timeout_s:g} s"
+                self._failures[worker.flavour] = MAX_FAILURES
+                worker.kill(text)
+                self._fail_seekers(worker.flavour, text)
+            elif worker.deadline <= now:
+                worker.deadline = math.inf
+                worker.end_itself()
+        self.top_up()
+
+    def _hear_last_words(self, worker: Worker, now: float) -> None:
+        """The zygote's news may overtake the worker's own. A connection that is gone has delivered all it had."""
+        try:
+            worker.post(Stop(job_id=worker.job_id))
+            final = now >= worker.deadline
+        except Congested:
+            final = now >= worker.deadline
+        except Unroutable:
+            final = True
+        for _ in range(DRAIN_ROUNDS):
+            if not self.endpoint.drain():
+                break
+        if final or worker.job is None:
+            worker.lose_job(f"its worker {worker.death} without a result")
+            self._bury(worker)
+            self.top_up()
+
+    def close(self) -> None:
+        """Nobody gets a worker any more."""
+        self._closed = True
+        for seekers in self._seekers.values():
+            while seekers:
+                trio.lowlevel.reschedule(seekers.popleft(), outcome.Error(PoolClosed("the workers are shut down")))

@@ -1,0 +1,171 @@
+"""One worker process, as the supervisor sees it.
+
+Owns its state, its pid and the means to end it. Decides nothing about how many there are: it tells the roster what
+happened to it. Takes facts from the endpoint and passes them to the job it carries.
+"""
+
+import logging
+import math
+import os
+import signal
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from pycodex.protocol.confinement import Enforced
+from pycodex.protocol.frames import Ready, encode
+from pycodex.protocol.ids import new_token
+from pycodex.supervisor.workers.endpoint import Congested, JobFact, Peer, Unroutable
+from pycodex.supervisor.workers.lease import FollowUp, Job, WorkerLost
+from pycodex.supervisor.workers.orphans import kill_trees
+
+if TYPE_CHECKING:
+    from pycodex.supervisor.workers.roster import Roster
+
+# Dropped messages that are put up with before a worker is taken for compromised.
+MAX_MISBEHAVIOUR = 16
+
+logger = logging.getLogger("pycodex.workers")
+
+
+class State(Enum):
+    STARTING = auto()
+    READY = auto()
+    BUSY = auto()
+    SPENT = auto()
+    """It has said its last word and is about to exit."""
+    BEREAVED = auto()
+    """It died with a job; its last words may still be on their way."""
+    KILLED = auto()
+    GONE = auto()
+
+
+class Worker(Peer):
+    """Forked on our request; carries at most one job in its life."""
+
+    def __init__(self, roster: "Roster", flavour: str, *, deadline: float) -> None:
+        self.token = new_token()
+        self.flavour = flavour
+        self.state = State.STARTING
+        self.deadline = deadline
+        """When its present state has lasted too long."""
+        self.pid: int | None = None
+        self.enforced: Enforced | None = None
+        self.death = ""
+        self.job: Job | None = None
+        self._roster = roster
+        self._claimed_pid: int | None = None
+        self._pidfd = -1
+        self._misbehaviour = 0
+
+    # Told by the zygote
+
+    def forked(self, pid: int) -> None:
+        self.pid = pid
+        try:
+            self._pidfd = os.pidfd_open(pid)
+        except ProcessLookupError:
+            # Dead and reaped already; the zygote says so next.
+            return
+        if self.state is State.KILLED:
+            self._end_process()
+        elif self._claimed_pid not in (None, pid):
+            self.kill(f"the worker claims to be process {self._claimed_pid}, but is {pid}")
+
+    def bury(self) -> None:
+        self.state = State.GONE
+        self.deadline = math.inf
+        self._roster.endpoint.forget(self)
+        if self._pidfd >= 0:
+            os.close(self._pidfd)
+            self._pidfd = -1
+
+    # Told by the endpoint
+
+    def greeted(self, ready: Ready) -> None:
+        self._claimed_pid = ready.pid
+        if self.state is not State.STARTING:
+            return
+        if self.pid not in (None, ready.pid):
+            self.kill(f"the worker claims to be process {ready.pid}, but is {self.pid}")
+            return
+        self.enforced = ready.enforced
+        self.state = State.READY
+        self.deadline = math.inf
+        self._roster.became_ready(self)
+
+    def accept(self, fact: JobFact) -> None:
+        job = self.job
+        if job is None:
+            return
+        wrong = job.accept(fact)
+        if wrong is not None:
+            logger.warning("dropped a message of worker %s: %s", self.pid, wrong)
+            self.misbehaved(wrong)
+        if job.end is not None and self.state is State.BUSY:
+            self.state = State.SPENT
+            self.job_id = ""
+            self.job = None
+            self._roster.job_ended(self)
+
+    def misbehaved(self, what: str) -> None:
+        self._misbehaviour += 1
+        if self._misbehaviour > MAX_MISBEHAVIOUR or self.state is State.STARTING:
+            self.kill(f"its worker broke the protocol: {what}")
+
+    # Told by jobs
+
+    def begin(self, job: Job) -> bool:
+        """Give it its one order. False when it is gone and nothing was sent."""
+        if self.state is not State.READY:
+            return False
+        self.job = job
+        self.job_id = job.job_id
+        try:
+            self._roster.endpoint.send(self, job.frame)
+        except (Unroutable, Congested):
+            self.job = None
+            self.kill("the worker is gone")
+            return False
+        self.state = State.BUSY
+        job.carried_by(self)
+        self._roster.dispatched()
+        return True
+
+    def post(self, order: FollowUp) -> None:
+        self._roster.endpoint.send(self, encode(order))
+
+    def kill(self, why: str) -> None:
+        """End it and everything below it now; its job, if any, ends with `why`."""
+        if self.state in (State.KILLED, State.GONE):
+            return
+        self._roster.withdraw(self)
+        self.state = State.KILLED
+        self.deadline = math.inf
+        self._roster.endpoint.forget(self)
+        self._end_process()
+        self.lose_job(why)
+
+    def lose_job(self, why: str) -> None:
+        job, self.job, self.job_id = self.job, None, ""
+        if job is not None:
+            job.finish(WorkerLost(why))
+
+    def _end_process(self) -> None:
+        if self.pid is not None and self.is_alive:
+            kill_trees([self.pid])
+
+    def end_itself(self) -> None:
+        """Kill the process alone: what an answered call left running on purpose stays."""
+        if self.is_alive:
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the pid still stands for it, if only as something to be reaped."""
+        if self._pidfd < 0:
+            return False
+        try:
+            signal.pidfd_send_signal(self._pidfd, 0)
+        except ProcessLookupError:
+            return False
+        return True

@@ -1,0 +1,32 @@
+"""Options and fixtures of all tests."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SHARED_DIR = Path(__file__).resolve().parents[2] / "shared"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--soak", action="store_true", help="run the long tests with their full counts")
+
+
+@pytest.fixture(scope="session")
+def soak(request: pytest.FixtureRequest) -> bool:
+    """Whether the long tests run with their full counts."""
+    return bool(request.config.getoption("--soak"))
+
+
+@pytest.fixture(scope="session")
+def scale(soak: bool) -> Callable[[int, int], int]:
+    """`scale(short, long)`: the count for this run."""
+    return lambda short, long: long if soak else short
+
+
+@pytest.fixture(scope="session")
+def shared_dir() -> Path:
+    """Reference material that lies beside the checkout on some machines; it is no part of the repository."""
+    if not SHARED_DIR.is_dir():
+        pytest.skip(f"no reference material at {SHARED_DIR}")
+    return SHARED_DIR

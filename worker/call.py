@@ -1,0 +1,398 @@
+"""The course of one call in a worker: from the order to its last fact.
+
+One poll loop over the supervisor's socket, the line to the confined child, the init's report and the command's streams.
+Ends in exactly one of Exited, Refused and Failed.
+"""
+
+import fcntl
+import os
+import select
+import time
+
+from pycodex.protocol.confinement import FULL, LANDLOCK, UNCONFINED
+from pycodex.protocol.frames import (
+    STDERR,
+    STDIN_BYTES,
+    STDIN_NONE,
+    STDOUT,
+    BadFrame,
+    Credit,
+    Exited,
+    Failed,
+    Output,
+    Refused,
+    Resize,
+    RunCommand,
+    RunFileJob,
+    Started,
+    Stop,
+    WriteStdin,
+    decode_order,
+    encode,
+)
+from pycodex.sandbox.backend import host_backend
+from pycodex.worker import channel
+from pycodex.worker.ends import Birth, Ends, end
+from pycodex.worker.output import Outflow
+from pycodex.worker.zmtp import Dealer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pycodex.linux_sandbox.engine import Ended
+    from pycodex.protocol.frames import Fact
+
+_READ_BYTES = 1 << 16
+_STDIN_CAP_BYTES = 4 << 20
+_TIOCSWINSZ = 0x5414
+_SIGXCPU, _SIGXFSZ, _SIGKILL = 24, 25, 9
+_READABLE = select.POLLIN | select.POLLHUP | select.POLLERR
+
+
+class Call:
+    """One call. `run` does all of it and returns the worker's exit status."""
+
+    def __init__(self, order: "RunCommand | RunFileJob", ends: Ends, dealer: Dealer, birth: Birth) -> None:
+        self._order = order
+        self._ends = ends
+        self._dealer = dealer
+        self._birth = birth
+        self._engine = host_backend()
+        self._poller = select.poll()
+        self._on_ready: dict[int, Callable[[], None]] = {}
+        self._streams: dict[int, str] = {}
+        self._stdin = b""
+        self._stdin_closing = False
+        self._terminal = False
+        self._started_at = time.monotonic()
+        self._reason = ""
+        self._ended: Ended | None = None
+        self._box_gone = False
+        self._last_fact: Fact | None = None
+        self._deadline: float | None = None
+        self._drain_until: float | None = None
+        if order.timeout_ms is not None:
+            self._deadline = self._started_at + order.timeout_ms / 1000
+        credit = order.credit_bytes if isinstance(order, RunCommand) else order.output_cap_bytes
+        self._outflow = Outflow(
+            order.job_id, cap_bytes=order.output_cap_bytes, credit_bytes=credit, send=self._push
+        )
+
+    def run(self) -> int:
+        order, ends = self._order, self._ends
+        confinement = order.confinement
+        held = None
+        if confinement.placeholders and not confinement.unconfined_because:
+            held = self._engine.hold_placeholders(confinement.placeholders, confinement.ledger)
+        guard = self._engine.watch_protected(confinement) if ends.enforced.level == LANDLOCK else None
+        try:
+            self._begin()
+            self._loop()
+        finally:
+            self._end_tree()
+            if held is not None:
+                held.release()
+        notes = guard.restore() if guard is not None else ()
+        if self._dealer.closed:
+            return 1
+        self._outflow.finish()
+        self._push(self._last_fact or self._exited(notes))
+        self._dealer.flush(block=True)
+        end(ends)
+        return 0
+
+    def _begin(self) -> None:
+        order, ends = self._order, self._ends
+        channel.send(ends.line, _for_child(order))
+        self._watch(self._dealer.fileno(), self._read_orders)
+        self._watch(self._birth.liveness_fd, self._orphaned)
+        self._watch(ends.line.fileno(), self._read_line)
+        self._watch(ends.report_fd, self._read_report)
+        self._streams = {ends.stdout: STDOUT, ends.stderr: STDERR}
+        for fd in (ends.stdout, ends.stderr):
+            os.set_blocking(fd, False)
+            self._watch(fd, lambda fd=fd: self._read_stream(fd))  # type: ignore[misc]
+        mode = order.stdin if isinstance(order, RunCommand) else STDIN_NONE
+        os.set_blocking(ends.stdin, False)
+        if isinstance(order, RunCommand) and mode == STDIN_BYTES:
+            self._stdin, self._stdin_closing = order.stdin_bytes, True
+            self._feed_stdin()
+        elif mode == STDIN_NONE:
+            self._close_stdin()
+
+    def _loop(self) -> None:
+        while not self._is_over():
+            for fd, _ in self._poller.poll(self._patience_ms()):
+                handler = self._on_ready.get(fd)
+                if handler is not None:
+                    handler()
+            self._check_clock()
+            self._dealer.flush()
+            self._mind_backlog()
+
+    def _is_over(self) -> bool:
+        if self._last_fact is not None or self._dealer.closed:
+            return True
+        if self._ended is None and not self._box_gone:
+            return False
+        return not self._streams or (self._drain_until is not None and time.monotonic() >= self._drain_until)
+
+    # Descriptors
+
+    def _watch(self, fd: int, handler: "Callable[[], None]", events: int = select.POLLIN) -> None:
+        self._poller.register(fd, events)
+        self._on_ready[fd] = handler
+
+    def _unwatch(self, fd: int) -> None:
+        if self._on_ready.pop(fd, None) is not None:
+            self._poller.unregister(fd)
+
+    def _mind_backlog(self) -> None:
+        wanted = select.POLLIN | (select.POLLOUT if self._dealer.wants_to_write else 0)
+        self._poller.modify(self._dealer.fileno(), wanted)
+
+    def _push(self, fact: "Fact | Output") -> None:
+        self._dealer.push(encode(fact))
+
+    # From the supervisor
+
+    def _read_orders(self) -> None:
+        self._dealer.flush()
+        for message in self._dealer.pull():
+            try:
+                order = decode_order(message)
+            except BadFrame:
+                continue
+            if order.job_id == self._order.job_id:
+                self._obey(order)
+
+    def _obey(self, order: object) -> None:
+        if isinstance(order, Stop):
+            self._stop(order.reason)
+        elif isinstance(order, Credit):
+            self._outflow.grant(order.size_bytes)
+        elif isinstance(order, WriteStdin):
+            # What does not fit is dropped: a command that reads nothing must not fill our memory.
+            self._stdin += order.data[: max(0, _STDIN_CAP_BYTES - len(self._stdin))]
+            self._stdin_closing = self._stdin_closing or order.close
+            self._feed_stdin()
+        elif isinstance(order, Resize) and self._terminal:
+            size = order.rows.to_bytes(2, "little") + order.cols.to_bytes(2, "little") + bytes(4)
+            fcntl.ioctl(self._ends.stdin, _TIOCSWINSZ, size)
+
+    def _orphaned(self) -> None:
+        # The zygote is gone, and with it the one who would look after what we leave behind.
+        self._last_fact = Failed(job_id=self._order.job_id, text="the zygote of this worker ended")
+
+    # From the confined child
+
+    def _read_line(self) -> None:
+        received = channel.receive(self._ends.line)
+        if received is None:
+            self._unwatch(self._ends.line.fileno())
+            if self._ended is None:
+                self._push(Started(job_id=self._order.job_id, pid=self._ends.command_pid))
+            return
+        message, fd = received
+        assert isinstance(message, tuple)
+        job_id = self._order.job_id
+        if message[0] == "terminal" and fd is not None:
+            self._use_terminal(fd)
+        elif message[0] == "working":
+            self._push(Started(job_id=job_id, pid=self._ends.command_pid))
+        elif message[0] == "refused":
+            self._last_fact = Refused(job_id=job_id, text=message[1])
+        elif message[0] == "failed":
+            self._last_fact = Failed(job_id=job_id, text=message[1], errno=message[2])
+
+    def _use_terminal(self, fd: int) -> None:
+        for stream in (self._ends.stdout, self._ends.stderr):
+            self._close_stream(stream)
+        if self._ends.stdin >= 0:
+            os.close(self._ends.stdin)
+        os.set_blocking(fd, False)
+        self._terminal = True
+        self._ends.stdin = self._ends.stdout = fd
+        self._streams = {fd: STDOUT}
+        self._watch_terminal()
+
+    def _watch_terminal(self) -> None:
+        fd = self._ends.stdout
+        events = select.POLLIN | (select.POLLOUT if self._stdin else 0)
+        self._unwatch(fd)
+        self._watch(fd, self._terminal_ready, events)
+
+    def _terminal_ready(self) -> None:
+        self._read_stream(self._ends.stdout)
+        if self._stdin:
+            self._feed_stdin()
+
+    def _read_report(self) -> None:
+        self._unwatch(self._ends.report_fd)
+        data = os.read(self._ends.report_fd, self._engine.report_bytes)
+        if len(data) == self._engine.report_bytes:
+            from pycodex.linux_sandbox.engine import Ended
+
+            self._ended = Ended(data)
+        else:
+            self._box_gone = True
+        if self._ends.enforced.level == LANDLOCK:
+            self._engine.kill_descendants(os.getpid(), spare=frozenset((self._ends.pid,)))
+        drain_ms = self._order.drain_ms if isinstance(self._order, RunCommand) else 0
+        self._drain_until = time.monotonic() + drain_ms / 1000
+        self._deadline = None
+
+    # Streams
+
+    def _read_stream(self, fd: int) -> None:
+        try:
+            data = os.read(fd, _READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            # A terminal whose last user has gone.
+            data = b""
+        if data:
+            self._outflow.feed(self._streams[fd], data)
+        else:
+            self._close_stream(fd)
+
+    def _close_stream(self, fd: int) -> None:
+        self._unwatch(fd)
+        self._streams.pop(fd, None)
+        if not self._terminal:
+            os.close(fd)
+
+    def _feed_stdin(self) -> None:
+        fd = self._ends.stdin
+        if fd < 0:
+            self._stdin = b""
+            return
+        try:
+            while self._stdin:
+                self._stdin = self._stdin[os.write(fd, self._stdin) :]
+        except BlockingIOError:
+            if self._terminal:
+                self._watch_terminal()
+            elif fd not in self._on_ready:
+                self._watch(fd, self._feed_stdin, select.POLLOUT)
+            return
+        except OSError:
+            self._stdin = b""
+            self._stdin_closing = True
+        if self._terminal:
+            self._watch_terminal()
+        elif self._stdin_closing:
+            self._close_stdin()
+        else:
+            self._unwatch(fd)
+
+    def _close_stdin(self) -> None:
+        if self._ends.stdin >= 0 and not self._terminal:
+            self._unwatch(self._ends.stdin)
+            os.close(self._ends.stdin)
+            self._ends.stdin = -1
+
+    # Time, limits and the end
+
+    def _patience_ms(self) -> float | None:
+        moments = [moment for moment in (self._deadline, self._drain_until) if moment is not None]
+        if self._ended is None and self._engine.needs_watch(self._order.confinement.limits):
+            moments.append(time.monotonic() + self._engine.watch_interval_seconds)
+        return max(0.0, (min(moments) - time.monotonic()) * 1000 + 0.5) if moments else None
+
+    def _check_clock(self) -> None:
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            self._deadline = None
+            self._stop("timeout")
+        limits = self._order.confinement.limits
+        if self._ended is None and not self._reason and self._engine.needs_watch(limits):
+            reason = self._engine.exceeded(self._ends.pid, limits)
+            if reason:
+                self._stop(reason)
+
+    def _stop(self, reason: str) -> None:
+        """End the whole tree now. Its end then comes in by the usual way."""
+        if self._reason or self._ended is not None or self._box_gone:
+            return
+        self._reason = reason or "stopped"
+        if self._ends.enforced.level == FULL:
+            os.kill(self._ends.pid, _SIGKILL)
+        else:
+            self._engine.kill_descendants(os.getpid())
+
+    def _end_tree(self) -> None:
+        """After this nothing of the call is alive, but what unconfined work left running on purpose."""
+        left_on_purpose = (
+            self._ends.enforced.level == UNCONFINED and self._ended is not None and not self._reason
+        )
+        if left_on_purpose:
+            self._left = self._leave_running()
+            return
+        self._left = ()
+        if self._ended is None or self._ended.survivors or self._ends.enforced.level != FULL:
+            end(self._ends)
+
+    def _leave_running(self) -> "tuple[int, ...]":
+        os.waitpid(self._ends.pid, 0)
+        self._ends.pid = 0
+        left = tuple(self._engine.descendants(os.getpid()))
+        if left:
+            os.write(self._birth.spare_fd, b"".join(b"%d\n" % pid for pid in left))
+        return left
+
+    def _exited(self, notes: "tuple[str, ...]") -> Exited:
+        code, number = self._status()
+        limits = self._order.confinement.limits
+        reason = self._reason
+        if not reason and number == _SIGXCPU and limits.cpu_seconds is not None:
+            reason = f"limit cpu_seconds = {limits.cpu_seconds} exceeded"
+        elif not reason and number == _SIGXFSZ and limits.file_bytes is not None:
+            reason = f"limit file_bytes = {limits.file_bytes} exceeded"
+        ended = self._ended
+        return Exited(
+            job_id=self._order.job_id,
+            code=code,
+            signal=number,
+            reason=reason,
+            wall_ms=(time.monotonic() - self._started_at) * 1000,
+            cpu_ms=ended.cpu_ms if ended else 0.0,
+            peak_rss_bytes=ended.peak_rss_bytes if ended else 0,
+            output_bytes=self._outflow.total_bytes,
+            dropped_bytes=self._outflow.dropped_bytes,
+            survivors_killed=bool(ended and ended.survivors) and not self._left,
+            pipe_held=bool(self._streams),
+            left_running=self._left,
+            notes=tuple(notes),
+            enforced=self._ends.enforced,
+        )
+
+    def _status(self) -> "tuple[int | None, int | None]":
+        if self._ended is None:
+            return None, _SIGKILL
+        code = os.waitstatus_to_exitcode(self._ended.status)
+        return (code, None) if code >= 0 else (None, -code)
+
+
+def _for_child(order: "RunCommand | RunFileJob") -> "dict[str, object]":
+    common: dict[str, object] = {"cwd": order.cwd, "confinement": order.confinement.to_plain()}
+    if isinstance(order, RunFileJob):
+        return common | {
+            "subject": order.cwd,
+            "argv": (),
+            "env": {},
+            "job": (order.name, order.arguments),
+            "has_stdin": False,
+            "merged": False,
+            "pty": None,
+        }
+    return common | {
+        "subject": order.argv[0] if order.argv else "",
+        "argv": order.argv,
+        "env": order.env,
+        "job": None,
+        "has_stdin": order.stdin != STDIN_NONE,
+        "merged": order.merge_streams,
+        "pty": (order.pty.rows, order.pty.cols) if order.pty is not None else None,
+    }

@@ -1,0 +1,42 @@
+"""File jobs: work on files that is done by our own code, inside the confined child.
+
+A job is one module with one function; adding one is that file and one line in the table. It gets a map of arguments
+and returns plain data, or raises JobError with a text for the model. The answer leaves as msgpack on stdout: bytes that
+the supervisor treats like any other output of a confined process.
+"""
+
+import os
+
+import msgpack
+
+from pycodex.worker.jobs import read_file
+from pycodex.worker.jobs.errors import JobError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+JOBS: "dict[str, Callable[[dict[str, object]], object]]" = {"read_file": read_file.run}
+
+
+def run_file_job(job: "tuple[str, bytes]") -> None:
+    name, packed = job
+    try:
+        arguments = msgpack.unpackb(packed, raw=False, max_ext_len=0)
+        if type(arguments) is not dict:
+            raise JobError("arguments must be a map")
+        run = JOBS.get(name)
+        if run is None:
+            raise JobError(f"unknown job {name!r}")
+        answer: dict[str, object] = {"ok": run(arguments)}
+    except JobError as error:
+        answer = {"error": str(error)}
+    except OSError as error:
+        answer = {"error": f"{os.strerror(error.errno or 0)}: {os.fsdecode(error.filename or '')}"}
+    _write_all(1, msgpack.packb(answer, use_bin_type=True))
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
