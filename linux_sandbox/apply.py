@@ -1,14 +1,13 @@
 """The ordered steps by which a process confines itself, and nothing else.
 
-mounts, resource limits, working directory, capabilities, Landlock, descriptors, seccomp; then the work. The order is
+mounts, resource limits, working directory, capabilities, Landlock, descriptors, seccomp. The order is
 forced: Landlock forbids mounting, and the filter forbids all the earlier steps. Either everything that the Confinement
 asks for is enforced or Unenforceable is raised, before anything of the command has run.
 """
 
-import _signal
 import os
 
-from pycodex.linux_sandbox import capabilities, kernel, landlock_rules, limits, mounts, seccomp_filter
+from pycodex.linux_sandbox import capabilities, init, kernel, landlock_rules, limits, mounts, seccomp_filter
 from pycodex.protocol.confinement import (
     FULL,
     LANDLOCK,
@@ -23,7 +22,7 @@ from pycodex.protocol.confinement import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
 
 _FIRST_PRIVATE_FD = 3
 
@@ -117,6 +116,7 @@ def confine(
         os.chdir(cwd)
         if inside is not None:
             inside()
+        init.become_unreachable()
         kernel.close_on_exec_from(_FIRST_PRIVATE_FD)
         return
     if seat.level == UNCONFINED or seat.network != confinement.network:
@@ -132,16 +132,9 @@ def confine(
         inside()
     capabilities.drop()
     landlock_rules.restrict(confinement, seat.abi, private_dev=seat.level == FULL)
+    init.become_unreachable()
     kernel.close_on_exec_from(_FIRST_PRIVATE_FD)
     seccomp_filter.load(_filter_for(confinement, seat))
-
-
-def execute(argv: "Sequence[str]", env: "Mapping[str, str]") -> None:
-    """Become the command. Returns only by raising OSError."""
-    for number in (_signal.SIGPIPE, _signal.SIGXFSZ, _signal.SIGINT):
-        _signal.signal(number, _signal.SIG_DFL)
-    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
-    os.execvpe(argv[0], list(argv), dict(env))
 
 
 def _filter_for(confinement: Confinement, seat: Seat) -> "tuple[bytes, ...]":

@@ -3,35 +3,26 @@
 The worker and the command line see this object and none of the modules behind it.
 """
 
-import marshal
 import os
 
 from pycodex.linux_sandbox import apply, box, init, kernel, placeholders, tree, watch
-from pycodex.protocol.confinement import FULL, LANDLOCK, NO_LEVEL, Confinement, Enforced, Limits, Unenforceable
+from pycodex.linux_sandbox.line import hear, tell
+from pycodex.protocol.confinement import FULL, LANDLOCK, NO_LEVEL, Confinement, Ended, Enforced, Limits, Unenforceable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
 
     from pycodex.linux_sandbox.guard import Guard
-
-
-class Ended:
-    """What the init reported of its command."""
-
-    __slots__ = ("cpu_ms", "peak_rss_bytes", "status", "survivors")
-
-    def __init__(self, report: bytes) -> None:
-        self.status, user, user_us, system, system_us, peak_kib, self.survivors = init.REPORT.unpack(report)
-        self.cpu_ms = (user + system) * 1000 + (user_us + system_us) / 1000
-        self.peak_rss_bytes = peak_kib * 1024
 
 
 class Engine:
     """The Linux backend."""
 
-    report_bytes = init.REPORT.size
     watch_interval_seconds = watch.INTERVAL_SECONDS
+    tell = staticmethod(tell)
+    hear = staticmethod(hear)
 
     def examine(self) -> Enforced:
         """What this host can enforce, found out by doing it in a child."""
@@ -45,8 +36,8 @@ class Engine:
             return found.replace(degraded=(*reasons, *found.degraded))
         return Enforced(level=NO_LEVEL, degraded=tuple(reasons))
 
-    def open_box(self, level: str, *, network: bool, body: "Callable[[], None]") -> box.Box:
-        return box.open_box(level, network=network, body=body)
+    def open_box(self, level: str, *, network: bool, line: "tuple[int, int]", body: "Callable[[int], None]") -> int:
+        return box.open_box(level, network=network, line=line, body=body)
 
     def take_seat(self, level: str, *, network: bool) -> apply.Seat:
         return apply.take_seat(level, network=network)
@@ -57,8 +48,11 @@ class Engine:
     def confine(self, confinement: Confinement, seat: apply.Seat, cwd: str, *, inside: "Callable[[], None]") -> None:
         apply.confine(confinement, seat, cwd, inside=inside)
 
-    def execute(self, argv: "Sequence[str]", env: "Mapping[str, str]") -> None:
-        apply.execute(argv, env)
+    def start(self, argv: "Sequence[str]", env: "Mapping[str, str]", **options: "Any") -> int:
+        return init.start(argv, env, **options)
+
+    def reap_until(self, command: int) -> Ended:
+        return init.reap_until(command)
 
     def hold_placeholders(self, paths: "Iterable[str]", ledger: str) -> placeholders.Held:
         return placeholders.hold(paths, ledger)
@@ -88,27 +82,21 @@ class Engine:
 
 
 def _try_level(level: str) -> Enforced:
-    answer_fd, answer_to = os.pipe()
+    line = os.pipe()
 
-    def body() -> None:
+    def body(to_parent: int) -> None:
         try:
-            answer: object = apply.describe(apply.take_seat(level, network=False)).to_plain()
+            tell(to_parent, apply.describe(apply.take_seat(level, network=False)).to_plain())
         except Unenforceable as error:
-            answer = str(error)
-        os.write(answer_to, marshal.dumps(answer))
+            tell(to_parent, str(error))
 
     try:
-        opened = box.open_box(level, network=False, body=body)
-    except Unenforceable:
-        os.close(answer_fd)
-        raise
+        pid = box.open_box(level, network=False, line=line, body=body)
+        message = hear(line[0])
+        os.waitpid(pid, 0)
     finally:
-        os.close(answer_to)
-    data = os.read(answer_fd, 65536)
-    os.close(answer_fd)
-    os.waitpid(opened.pid, 0)
-    os.close(opened.report_fd)
-    answer = marshal.loads(data) if data else "the probe was killed"
+        os.close(line[0])
+    answer = message[0] if message else "the probe was killed"
     if isinstance(answer, str):
         raise Unenforceable(answer)
     return Enforced.from_plain(answer)

@@ -62,34 +62,34 @@ def apply(confinement: Confinement, prepared: Prepared) -> None:
         _set_attributes(kernel.AT_FDCWD, "/", _LOCKED_DOWN)
     _attach(prepared.dev_tree, "/dev")
     for entry in entries:
-        _place(entry, trees, entries)
+        _place(entry, trees, entries, base=confinement.base)
 
 
 def hide(paths: "tuple[str, ...]") -> None:
     """Cover directories that the command has no business in; one that is gone needs no cover."""
     for path in paths:
         if os.path.isdir(path):
-            _place(Entry(path=path, access=NONE), {}, [])
+            _place(Entry(path=path, access=NONE), {}, [], base=READ)
 
 
 def _depth(entry: Entry) -> "tuple[int, str]":
     return entry.path.rstrip("/").count("/"), entry.path
 
 
-def _place(entry: Entry, trees: "dict[str, int]", entries: "list[Entry]") -> None:
+def _place(entry: Entry, trees: "dict[str, int]", entries: "list[Entry]", *, base: str) -> None:
     if entry.access == NONE:
         _mask(entry.path, _reopened_below(entry, entries))
         return
     tree = _clone(_open(entry), recursive=False) if entry.access == LINK else trees.pop(entry.path)
-    access = _inherited(entry, entries) if entry.access == PIN else entry.access
+    access = _inherited(entry, entries, base) if entry.access == PIN else entry.access
     _set_attributes(tree, "", _NO_PRIVILEGE if access == WRITE else _LOCKED_DOWN)
     _attach(tree, entry.path, entry)
 
 
-def _inherited(pin: Entry, entries: "list[Entry]") -> str:
-    """What the deepest entry above a pin grants; without one, reading."""
+def _inherited(pin: Entry, entries: "list[Entry]", base: str) -> str:
+    """What the deepest entry above a pin grants; without one, what holds everywhere."""
     above = [e for e in entries if e.access in (READ, WRITE) and pin.path.startswith(e.path.rstrip("/") + "/")]
-    return above[-1].access if above else READ
+    return above[-1].access if above else base
 
 
 def _reopened_below(masked: Entry, entries: "list[Entry]") -> "tuple[Entry, ...]":
@@ -117,11 +117,14 @@ def _mask(path: str, holes: "tuple[Entry, ...]") -> None:
 def _enter_empty_root(entries: "list[Entry]", trees: "dict[str, int]", prepared: Prepared) -> None:
     """Restricted reads: a new, empty root that holds nothing but the entries, /dev and /proc."""
     proc = _clone(_open(Entry(path="/proc", access=READ)))
-    links = [(link.name, os.readlink(link.path)) for link in os.scandir("/") if link.is_symlink()]
+    links = [(link.path, os.readlink(link.path)) for link in os.scandir("/") if link.is_symlink()]
+    links += [(e.path, os.readlink(e.path)) for e in entries if e.access == LINK]
     granted = [(entry, os.path.isdir(entry.path)) for entry in entries if entry.access in (READ, WRITE)]
     _mount("tmpfs", _STAGE, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=0755,size=1m")
-    for name, target in links:
-        os.symlink(target, f"{_STAGE}/{name}")
+    for path, target in links:
+        os.makedirs(os.path.dirname(_STAGE + path), mode=0o755, exist_ok=True)
+        if not os.path.lexists(_STAGE + path):
+            os.symlink(target, _STAGE + path)
     for special, tree in (("/dev", prepared.dev_tree), ("/proc", proc)):
         os.mkdir(_STAGE + special)
         _attach(tree, _STAGE + special)
@@ -135,7 +138,7 @@ def _enter_empty_root(entries: "list[Entry]", trees: "dict[str, int]", prepared:
     os.chdir("/")
     for entry in entries:
         if os.path.lexists(entry.path):
-            _place(entry, trees, entries)
+            _place(entry, trees, entries, base=NONE)
     _set_attributes(kernel.AT_FDCWD, "/", _LOCKED_DOWN, recursive=False)
 
 

@@ -5,11 +5,11 @@ tree, and tidies up. Nothing is copied: the command has the caller's stdin, stdo
 """
 
 import _signal
-import marshal
 import os
 import time
 
-from pycodex.linux_sandbox import apply, box, init, kernel, placeholders, tree
+from pycodex.linux_sandbox import apply, box, init, kernel, placeholders, tree, watch
+from pycodex.linux_sandbox.line import hear, tell
 from pycodex.protocol.confinement import (
     FULL,
     LANDLOCK,
@@ -17,6 +17,7 @@ from pycodex.protocol.confinement import (
     CannotExec,
     Confinement,
     Enforced,
+    Limits,
     Outcome,
     Unenforceable,
 )
@@ -74,93 +75,98 @@ def _run_guarded(confinement: Confinement, argv: "Sequence[str]", cwd: str, env:
 def _run(
     level: str, confinement: Confinement, argv: "Sequence[str]", cwd: str, env: "Mapping[str, str]"
 ) -> Outcome:
-    verdict_fd, verdict_to = os.pipe()
+    line = os.pipe()
 
-    def body() -> None:
-        os.close(verdict_fd)
-        _become_command(verdict_to, level, confinement, (argv, cwd, env))
+    def body(to_parent: int) -> None:
+        _serve(to_parent, level, confinement, (argv, cwd, env))
 
     try:
-        opened = box.open_box(level, network=confinement.network, body=body)
+        pid = box.open_box(level, network=confinement.network, line=line, body=body)
     except Unenforceable as error:
-        os.close(verdict_fd)
+        os.close(line[0])
         raise _Unseated(str(error)) from None
-    finally:
-        os.close(verdict_to)
     try:
-        enforced = _read_verdict(verdict_fd)
-    except BaseException:
-        _finish(opened, level, kill=True)
-        raise
+        enforced = _read_verdict(line[0])
+        interrupted_by, reason = _wait(pid, confinement.limits)
+        ended = hear(line[0])
     finally:
-        os.close(verdict_fd)
-    interrupted_by = _wait(opened)
-    return _outcome(opened, enforced, interrupted_by)
+        os.close(line[0])
+        _finish(pid)
+    if level == LANDLOCK or (level == UNCONFINED and (interrupted_by or reason)):
+        tree.kill_descendants(os.getpid())
+    return _outcome(enforced, ended, interrupted_by, reason)
 
 
-def _become_command(
-    verdict_to: int, level: str, confinement: Confinement, command: "tuple[Sequence[str], str, Mapping[str, str]]"
+def _serve(
+    to_parent: int, level: str, confinement: Confinement, command: "tuple[Sequence[str], str, Mapping[str, str]]"
 ) -> None:
+    """The first process of the box."""
     argv, cwd, env = command
-    step = "seat"
+    step = "unseated"
     subject = cwd
     try:
         seat = apply.take_seat(level, network=confinement.network)
-        step = "confine"
+        step = "refused"
         apply.confine(confinement, seat, cwd)
-        _tell(verdict_to, "enforced", apply.describe(seat).to_plain())
         subject = argv[0]
-        apply.execute(argv, env)
+        pid = init.start(argv, env)
     except Unenforceable as error:
-        _tell(verdict_to, step, str(error))
+        tell(to_parent, step, str(error))
     except OSError as error:
-        _tell(verdict_to, "exec", (error.errno or 0, subject))
+        tell(to_parent, "failed", error.errno or 0, subject)
     except BaseException as error:
-        _tell(verdict_to, "confine", f"{type(error).__name__}: {error}")
-
-
-def _tell(fd: int, kind: str, value: object) -> None:
-    os.write(fd, marshal.dumps((kind, value)))
+        tell(to_parent, "refused", f"{type(error).__name__}: {error}")
+    else:
+        tell(to_parent, "started", apply.describe(seat).to_plain())
+        for standard in (0, 1, 2):
+            os.close(standard)
+        ended = init.reap_until(pid)
+        tell(to_parent, "ended", ended.status)
 
 
 def _read_verdict(fd: int) -> Enforced:
-    with os.fdopen(fd, "rb", closefd=False) as stream:
-        messages = []
-        while stream.peek(1):
-            messages.append(marshal.load(stream))
-    if not messages:
+    message = hear(fd)
+    if message is None:
         raise Unenforceable("the confined process ended before it could report")
-    kind, value = messages[-1]
-    if kind == "enforced":
-        return Enforced.from_plain(value)
-    if kind == "seat":
-        raise _Unseated(value)
-    if kind == "confine":
-        raise Unenforceable(value)
-    raise CannotExec(*value)
+    kind, *rest = message
+    if kind == "started":
+        return Enforced.from_plain(rest[0])
+    if kind == "unseated":
+        raise _Unseated(rest[0])
+    if kind == "refused":
+        raise Unenforceable(rest[0])
+    raise CannotExec(*rest)
 
 
-def _wait(opened: box.Box) -> "int | None":
-    """Until the init has ended. Returns the signal that made us end the command, if any did."""
+def _wait(pid: int, limits: Limits) -> "tuple[int | None, str]":
+    """Until the box has ended. Returns the signal or the limit that made us end it, if one did."""
     interrupted_by: int | None = None
+    reason = ""
     deadline: float | None = None
     waited = {*_FORWARDED, _signal.SIGCHLD}
-    while not _has_ended(opened.pid):
-        if deadline is None:
-            received = _signal.sigwaitinfo(waited)
-        else:
-            timed = _signal.sigtimedwait(waited, max(0.0, deadline - time.monotonic()))
-            if timed is None:
-                os.kill(opened.pid, _signal.SIGKILL)
+    watched = watch.is_needed(limits)
+    while not _has_ended(pid):
+        received = _next_signal(waited, deadline, watched=watched)
+        if received is None:
+            reason = watch.exceeded(pid, limits) if watched and not reason else reason
+            if reason or (deadline is not None and time.monotonic() >= deadline):
+                os.kill(pid, _signal.SIGKILL)
                 deadline = None
-                continue
-            received = timed
-        if received.si_signo == _signal.SIGCHLD:
-            continue
-        if _must_end(opened.pid, received):
+        elif received.si_signo != _signal.SIGCHLD and _must_end(pid, received):
             interrupted_by = interrupted_by or received.si_signo
             deadline = deadline or time.monotonic() + _GRACE_SECONDS
-    return interrupted_by
+    return interrupted_by, reason
+
+
+def _next_signal(
+    waited: "set[int]", deadline: "float | None", *, watched: bool
+) -> "_signal.struct_siginfo | None":
+    if deadline is None and not watched:
+        return _signal.sigwaitinfo(waited)
+    patience = watch.INTERVAL_SECONDS if watched else _GRACE_SECONDS
+    if deadline is not None:
+        patience = min(patience, max(0.0, deadline - time.monotonic()))
+    return _signal.sigtimedwait(waited, patience)
 
 
 def _must_end(init_pid: int, received: "_signal.struct_siginfo") -> bool:
@@ -188,29 +194,25 @@ def _catches(pid: int, number: int) -> bool:
 
 
 def _has_ended(pid: int) -> bool:
-    return os.waitpid(pid, os.WNOHANG)[0] == pid
+    """Leaves the body for `_finish`."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def _outcome(opened: box.Box, enforced: Enforced, interrupted_by: "int | None") -> Outcome:
-    data = os.read(opened.report_fd, init.REPORT.size)
-    os.close(opened.report_fd)
-    if enforced.level == LANDLOCK or (enforced.level == UNCONFINED and interrupted_by):
-        tree.kill_descendants(os.getpid())
-    if len(data) < init.REPORT.size:
-        return Outcome(enforced=enforced, signal=_signal.SIGKILL, interrupted_by=interrupted_by)
-    code = os.waitstatus_to_exitcode(init.REPORT.unpack(data)[0])
+def _outcome(
+    enforced: Enforced, ended: "tuple[object, ...] | None", interrupted_by: "int | None", reason: str
+) -> Outcome:
+    notes = (reason,) if reason else ()
+    code = os.waitstatus_to_exitcode(int(str(ended[1]))) if ended is not None else -_signal.SIGKILL
     return Outcome(
         enforced=enforced,
         code=code if code >= 0 else None,
         signal=-code if code < 0 else None,
         interrupted_by=interrupted_by,
+        notes=notes,
     )
 
 
-def _finish(opened: box.Box, level: str, *, kill: bool) -> None:
-    os.close(opened.report_fd)
-    if kill:
-        os.kill(opened.pid, _signal.SIGKILL)
-    os.waitpid(opened.pid, 0)
-    if level != FULL:
-        tree.kill_descendants(os.getpid())
+def _finish(pid: int) -> None:
+    if not _has_ended(pid):
+        os.kill(pid, _signal.SIGKILL)
+    os.waitpid(pid, 0)

@@ -88,7 +88,7 @@ def landlock_abi() -> int:
 
 
 def seccomp_filters() -> Probed:
-    return in_child(lambda: _ask_seccomp())
+    return in_child(_ask_seccomp)
 
 
 def _ask_seccomp() -> None:

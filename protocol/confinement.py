@@ -14,6 +14,9 @@ NONE = "none"
 PIN = "pin"
 LINK = "link"
 
+PLACEHOLDER_MODE = 0o1555
+"""Mode of directories that stand in for missing protected names; nobody else makes such ones."""
+
 FULL = "full"
 LANDLOCK = "landlock"
 UNCONFINED = "unconfined"
@@ -94,6 +97,16 @@ class CannotExec(Exception):
         super().__init__(f"{subject}: {os.strerror(number)}")
         self.errno = number
         self.subject = subject
+
+
+class Ended(Record):
+    """How a command ended, as its init saw it: raw wait status and usage."""
+
+    status: "int"
+    cpu_ms: "float" = 0.0
+    peak_rss_bytes: "int" = 0
+    survivors: "bool" = False
+    """It left processes behind, which end with the box."""
 
 
 class Outcome(Record):

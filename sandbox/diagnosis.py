@@ -16,6 +16,7 @@ FAIL = "fail"
 _RESTRICTED_BY_APPARMOR = "kernel.apparmor_restrict_unprivileged_userns"
 _CLONE_SWITCH = "kernel.unprivileged_userns_clone"
 _COUNT_LIMIT = "user.max_user_namespaces"
+_NO_DETAILS: dict[str, str] = {}
 
 
 class Finding(Record):
@@ -24,7 +25,7 @@ class Finding(Record):
     id: "str"
     status: "str"
     summary: "str"
-    details: "dict[str, str]" = {}
+    details: "dict[str, str]" = _NO_DETAILS
     remedy: "str" = ""
 
 

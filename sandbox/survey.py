@@ -9,6 +9,7 @@ import os
 from errno import ENAMETOOLONG
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 
+from pycodex.protocol.confinement import PLACEHOLDER_MODE
 from pycodex.protocol.errors import UserFacing
 from pycodex.protocol.permissions import (
     CURRENT_WORKING_DIRECTORY,
@@ -365,7 +366,8 @@ def _kind_on_disk(path: str) -> str:
     except OSError as error:
         return MISSING if error.errno == ENAMETOOLONG else HIDDEN
     if S_ISDIR(mode):
-        return DIRECTORY
+        # One that stands in for a missing name goes away with the call that made it.
+        return MISSING if mode & 0o7777 == PLACEHOLDER_MODE else DIRECTORY
     if S_ISREG(mode):
         return FILE
     return _LINK if S_ISLNK(mode) else OTHER

@@ -9,7 +9,7 @@ import os
 import select
 import time
 
-from pycodex.protocol.confinement import FULL, LANDLOCK, UNCONFINED
+from pycodex.protocol.confinement import FULL, LANDLOCK, UNCONFINED, Ended, Unenforceable
 from pycodex.protocol.frames import (
     STDERR,
     STDIN_BYTES,
@@ -31,16 +31,16 @@ from pycodex.protocol.frames import (
     encode,
 )
 from pycodex.sandbox.backend import host_backend
-from pycodex.worker import channel
+from pycodex.worker.confined import Task
 from pycodex.worker.ends import Birth, Ends, end
 from pycodex.worker.output import Outflow
+from pycodex.worker.terminal_line import receive_fd
 from pycodex.worker.zmtp import Dealer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pycodex.linux_sandbox.engine import Ended
     from pycodex.protocol.frames import Fact
 
 _READ_BYTES = 1 << 16
@@ -70,6 +70,7 @@ class Call:
         self._ended: Ended | None = None
         self._box_gone = False
         self._last_fact: Fact | None = None
+        self._left: tuple[int, ...] = ()
         self._deadline: float | None = None
         self._drain_until: float | None = None
         if order.timeout_ms is not None:
@@ -80,35 +81,37 @@ class Call:
         )
 
     def run(self) -> int:
-        order, ends = self._order, self._ends
-        confinement = order.confinement
+        confinement, level = self._order.confinement, self._ends.enforced.level
         held = None
-        if confinement.placeholders and not confinement.unconfined_because:
-            held = self._engine.hold_placeholders(confinement.placeholders, confinement.ledger)
-        guard = self._engine.watch_protected(confinement) if ends.enforced.level == LANDLOCK else None
         try:
+            if confinement.placeholders and level != UNCONFINED:
+                held = self._engine.hold_placeholders(confinement.placeholders, confinement.ledger)
+            guard = self._engine.watch_protected(confinement) if level == LANDLOCK else None
             self._begin()
             self._loop()
-        finally:
             self._end_tree()
+            self._report(guard.restore() if guard is not None else ())
+        except Unenforceable as error:
+            self._last_fact = Refused(job_id=self._order.job_id, text=str(error))
+            self._report(())
+        finally:
+            end(self._ends)
+            # Nobody needs to wait for this: whoever comes next knows a placeholder when it sees one.
             if held is not None:
                 held.release()
-        notes = guard.restore() if guard is not None else ()
-        if self._dealer.closed:
-            return 1
+        return 1 if self._dealer.closed else 0
+
+    def _report(self, notes: "tuple[str, ...]") -> None:
         self._outflow.finish()
         self._push(self._last_fact or self._exited(notes))
         self._dealer.flush(block=True)
-        end(ends)
-        return 0
 
     def _begin(self) -> None:
         order, ends = self._order, self._ends
-        channel.send(ends.line, _for_child(order))
+        self._engine.tell(ends.line, _for_child(order).to_plain())
         self._watch(self._dealer.fileno(), self._read_orders)
         self._watch(self._birth.liveness_fd, self._orphaned)
-        self._watch(ends.line.fileno(), self._read_line)
-        self._watch(ends.report_fd, self._read_report)
+        self._watch(ends.line, self._read_line)
         self._streams = {ends.stdout: STDOUT, ends.stderr: STDERR}
         for fd in (ends.stdout, ends.stderr):
             os.set_blocking(fd, False)
@@ -188,23 +191,24 @@ class Call:
     # From the confined child
 
     def _read_line(self) -> None:
-        received = channel.receive(self._ends.line)
-        if received is None:
-            self._unwatch(self._ends.line.fileno())
-            if self._ended is None:
-                self._push(Started(job_id=self._order.job_id, pid=self._ends.command_pid))
-            return
-        message, fd = received
-        assert isinstance(message, tuple)
+        message = self._engine.hear(self._ends.line)
         job_id = self._order.job_id
-        if message[0] == "terminal" and fd is not None:
-            self._use_terminal(fd)
-        elif message[0] == "working":
-            self._push(Started(job_id=job_id, pid=self._ends.command_pid))
-        elif message[0] == "refused":
-            self._last_fact = Refused(job_id=job_id, text=message[1])
-        elif message[0] == "failed":
-            self._last_fact = Failed(job_id=job_id, text=message[1], errno=message[2])
+        match message:
+            case None:
+                self._unwatch(self._ends.line)
+                self._box_ended(None)
+            case ("terminal",):
+                self._use_terminal(receive_fd(self._ends.line))
+            case ("started",):
+                pid = next(iter(self._engine.children(self._ends.pid)), self._ends.pid)
+                self._push(Started(job_id=job_id, pid=pid))
+            case ("ended", figures):
+                self._unwatch(self._ends.line)
+                self._box_ended(Ended.from_plain(figures))
+            case ("refused", text):
+                self._last_fact = Refused(job_id=job_id, text=text)
+            case ("failed", text, number):
+                self._last_fact = Failed(job_id=job_id, text=text, errno=number)
 
     def _use_terminal(self, fd: int) -> None:
         for stream in (self._ends.stdout, self._ends.stderr):
@@ -228,15 +232,9 @@ class Call:
         if self._stdin:
             self._feed_stdin()
 
-    def _read_report(self) -> None:
-        self._unwatch(self._ends.report_fd)
-        data = os.read(self._ends.report_fd, self._engine.report_bytes)
-        if len(data) == self._engine.report_bytes:
-            from pycodex.linux_sandbox.engine import Ended
-
-            self._ended = Ended(data)
-        else:
-            self._box_gone = True
+    def _box_ended(self, ended: "Ended | None") -> None:
+        """The command has ended, or (None) its whole box was killed."""
+        self._ended, self._box_gone = ended, ended is None
         if self._ends.enforced.level == LANDLOCK:
             self._engine.kill_descendants(os.getpid(), spare=frozenset((self._ends.pid,)))
         drain_ms = self._order.drain_ms if isinstance(self._order, RunCommand) else 0
@@ -329,9 +327,7 @@ class Call:
         )
         if left_on_purpose:
             self._left = self._leave_running()
-            return
-        self._left = ()
-        if self._ended is None or self._ended.survivors or self._ends.enforced.level != FULL:
+        elif self._ended is None or self._ended.survivors or self._ends.enforced.level != FULL:
             end(self._ends)
 
     def _leave_running(self) -> "tuple[int, ...]":
@@ -375,24 +371,23 @@ class Call:
         return (code, None) if code >= 0 else (None, -code)
 
 
-def _for_child(order: "RunCommand | RunFileJob") -> "dict[str, object]":
-    common: dict[str, object] = {"cwd": order.cwd, "confinement": order.confinement.to_plain()}
+def _for_child(order: "RunCommand | RunFileJob") -> Task:
     if isinstance(order, RunFileJob):
-        return common | {
-            "subject": order.cwd,
-            "argv": (),
-            "env": {},
-            "job": (order.name, order.arguments),
-            "has_stdin": False,
-            "merged": False,
-            "pty": None,
-        }
-    return common | {
-        "subject": order.argv[0] if order.argv else "",
-        "argv": order.argv,
-        "env": order.env,
-        "job": None,
-        "has_stdin": order.stdin != STDIN_NONE,
-        "merged": order.merge_streams,
-        "pty": (order.pty.rows, order.pty.cols) if order.pty is not None else None,
-    }
+        return Task(
+            subject=order.cwd,
+            cwd=order.cwd,
+            confinement=order.confinement,
+            job=order.name,
+            arguments=order.arguments,
+        )
+    return Task(
+        subject=order.argv[0] if order.argv else "",
+        cwd=order.cwd,
+        argv=order.argv,
+        env=order.env,
+        confinement=order.confinement,
+        has_stdin=order.stdin != STDIN_NONE,
+        merged=order.merge_streams,
+        rows=order.pty.rows if order.pty is not None else 0,
+        cols=order.pty.cols if order.pty is not None else 0,
+    )

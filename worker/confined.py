@@ -1,22 +1,43 @@
-"""The confined child: waits for one order, confines itself, and becomes the command or runs a file job.
+"""The first process of a box: waits for one order, confines itself, then starts the command or runs a file job.
 
-Forked while idle, with a single thread and nothing but its line to the worker and the ends of three pipes. Nothing here
+Made while idle, with a single thread and nothing but its line to the worker and the ends of three pipes. Nothing here
 runs with model-chosen input before `confine` has succeeded.
 """
 
-import _socket
+import fcntl
 import os
 
-from pycodex.protocol.confinement import Confinement, Unenforceable
+from pycodex.protocol.confinement import Confinement, Ended, Unenforceable
+from pycodex.protocol.record import Record
 from pycodex.sandbox.backend import host_backend
-from pycodex.worker import channel
 from pycodex.worker.jobs import run_file_job
+from pycodex.worker.terminal_line import send_fd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from pycodex.linux_sandbox.apply import Seat
     from pycodex.linux_sandbox.engine import Engine
 
 _TIOCSWINSZ = 0x5414
+_STANDARD_FDS = (0, 1, 2)
+
+
+class Task(Record):
+    """The part of an order that the child needs; comes from the worker, which has checked it."""
+
+    subject: "str"
+    cwd: "str"
+    argv: "tuple[str, ...]" = ()
+    env: "dict[str, str]" = {}
+    confinement: "Confinement"
+    has_stdin: "bool" = False
+    merged: "bool" = False
+    rows: "int" = 0
+    cols: "int" = 0
+    job: "str" = ""
+    arguments: "bytes" = b""
 
 
 class Pipes:
@@ -30,69 +51,70 @@ class Pipes:
         self.stderr = stderr
 
 
-def serve(line: "_socket.socket", pipes: Pipes, *, level: str, network: bool) -> None:
-    """Runs in the forked child and never returns to its caller's work: the caller exits afterwards."""
-    engine = host_backend()
-    os.setsid()
-    try:
-        seat = engine.take_seat(level, network=network)
-    except Unenforceable as error:
-        channel.send(line, ("unseated", str(error)))
-        return
-    channel.send(line, ("seated", engine.describe(seat).to_plain()))
-    received = channel.receive(line)
-    if received is None:
-        return
-    order = received[0]
-    assert isinstance(order, dict)
-    try:
-        _obey(engine, seat, order, line, pipes)
-    except Unenforceable as error:
-        channel.send(line, ("refused", str(error)))
-    except OSError as error:
-        subject = error.filename or order["subject"]
-        channel.send(line, ("failed", f"{os.fsdecode(subject)}: {os.strerror(error.errno or 0)}", error.errno or 0))
-    except BaseException as error:
-        channel.send(line, ("failed", f"{type(error).__name__}: {error}", 0))
+class Confined:
+    """One box's first process, from its birth to its end."""
 
+    def __init__(self, engine: "Engine", line: int, pipes: Pipes) -> None:
+        self._engine = engine
+        self._line = line
+        self._pipes = pipes
+        self._terminal = ""
 
-def _obey(engine: "Engine", seat: object, order: "dict[str, object]", line: "_socket.socket", pipes: Pipes) -> None:
-    confinement = Confinement.from_plain(order["confinement"])
+    def serve(self, *, level: str, network: bool) -> None:
+        tell, hear = self._engine.tell, self._engine.hear
+        try:
+            seat = self._engine.take_seat(level, network=network)
+        except Unenforceable as error:
+            tell(self._line, "unseated", str(error))
+            return
+        tell(self._line, "seated", self._engine.describe(seat).to_plain())
+        message = hear(self._line)
+        if message is None:
+            return
+        task = Task.from_plain(message[0])
+        try:
+            self._obey(seat, task)
+        except Unenforceable as error:
+            tell(self._line, "refused", str(error))
+        except OSError as error:
+            subject = os.fsdecode(error.filename or task.subject)
+            tell(self._line, "failed", f"{subject}: {os.strerror(error.errno or 0)}", error.errno or 0)
+        except BaseException as error:
+            tell(self._line, "failed", f"{type(error).__name__}: {error}", 0)
 
-    def inside() -> None:
-        size = order["pty"]
-        if size is None:
-            _use_pipes(pipes, has_stdin=bool(order["has_stdin"]), merged=bool(order["merged"]))
-        else:
-            _use_terminal(line, size)
+    def _obey(self, seat: "Seat", task: Task) -> None:
+        def inside() -> None:
+            if task.rows:
+                self._open_terminal(task.rows, task.cols)
 
-    engine.confine(confinement, seat, str(order["cwd"]), inside=inside)  # type: ignore[arg-type]
-    if order["job"] is not None:
-        channel.send(line, ("working",))
-        run_file_job(order["job"])  # type: ignore[arg-type]
-        os._exit(0)
-    engine.execute(order["argv"], order["env"])  # type: ignore[arg-type]
+        engine = self._engine
+        engine.confine(task.confinement, seat, task.cwd, inside=inside)
+        if task.job:
+            engine.tell(self._line, "started")
+            status = run_file_job(task.job, task.arguments, self._pipes.stdout)
+            engine.tell(self._line, "ended", Ended(status=status << 8).to_plain())
+            return
+        pid = engine.start(task.argv, task.env, setsid=True, file_actions=self._file_actions(task))
+        engine.tell(self._line, "started")
+        # The streams must end when the command closes them, not when we do.
+        for fd in (*_STANDARD_FDS, self._pipes.stdin, self._pipes.stdout, self._pipes.stderr):
+            os.close(fd)
+        engine.tell(self._line, "ended", engine.reap_until(pid).to_plain())
 
+    def _open_terminal(self, rows: int, cols: int) -> None:
+        """A terminal of the sandbox's own; the worker gets the other side."""
+        ours, theirs = os.openpty()
+        self._terminal = os.ttyname(theirs)
+        fcntl.ioctl(theirs, _TIOCSWINSZ, rows.to_bytes(2, "little") + cols.to_bytes(2, "little") + bytes(4))
+        self._engine.tell(self._line, "terminal")
+        send_fd(self._line, ours)
+        os.close(ours)
 
-def _use_pipes(pipes: Pipes, *, has_stdin: bool, merged: bool) -> None:
-    if has_stdin:
-        os.dup2(pipes.stdin, 0)
-    else:
-        null = os.open("/dev/null", os.O_RDONLY)
-        if null != 0:
-            os.dup2(null, 0)
-            os.close(null)
-    os.dup2(pipes.stdout, 1)
-    os.dup2(pipes.stdout if merged else pipes.stderr, 2)
-
-
-def _use_terminal(line: "_socket.socket", size: object) -> None:
-    """A terminal of the sandbox's own; the worker gets the other side."""
-    import fcntl
-
-    rows, cols = size  # type: ignore[misc]
-    ours, theirs = os.openpty()
-    fcntl.ioctl(theirs, _TIOCSWINSZ, rows.to_bytes(2, "little") + cols.to_bytes(2, "little") + bytes(4))
-    channel.send(line, ("terminal",), fd=ours)
-    os.close(ours)
-    os.login_tty(theirs)
+    def _file_actions(self, task: Task) -> "list[tuple[Any, ...]]":
+        dup, pipes = os.POSIX_SPAWN_DUP2, self._pipes
+        if self._terminal:
+            # The leader of a new session that opens a terminal gets it as its controlling one.
+            terminal = (os.POSIX_SPAWN_OPEN, 0, self._terminal, os.O_RDWR, 0)
+            return [terminal, (dup, 0, 1), (dup, 0, 2)]
+        stdin = (dup, pipes.stdin, 0) if task.has_stdin else (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)
+        return [stdin, (dup, pipes.stdout, 1), (dup, pipes.stdout if task.merged else pipes.stderr, 2)]

@@ -5,10 +5,6 @@ import os
 from pycodex.protocol.confinement import FULL, NO_LEVEL, UNCONFINED, Enforced
 from pycodex.sandbox.backend import host_backend
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import _socket
-
 CONFINED = "confined"
 NETWORK = "network"
 
@@ -32,12 +28,11 @@ class Birth:
 class Ends:
     """The worker's side of an open box."""
 
-    __slots__ = ("command_pid", "enforced", "line", "pid", "report_fd", "stderr", "stdin", "stdout")
+    __slots__ = ("enforced", "line", "pid", "stderr", "stdin", "stdout")
 
     def __init__(self) -> None:
-        self.line: _socket.socket
-        self.stdin = self.stdout = self.stderr = self.report_fd = -1
-        self.pid = self.command_pid = 0
+        self.line = self.stdin = self.stdout = self.stderr = -1
+        self.pid = 0
         self.enforced = Enforced(level=NO_LEVEL)
 
 

@@ -5,6 +5,7 @@ child, and then stands between them: output up, input down, time and limits watc
 Speaks frames to the supervisor and believes nothing else.
 """
 
+import _socket
 import os
 import select
 
@@ -21,7 +22,7 @@ from pycodex.protocol.frames import (
     encode,
 )
 from pycodex.sandbox.backend import host_backend
-from pycodex.worker import channel, confined
+from pycodex.worker import confined
 from pycodex.worker.call import Call
 from pycodex.worker.ends import CONFINED, Birth, Ends, end
 from pycodex.worker.zmtp import Dealer, ProtocolError
@@ -59,40 +60,35 @@ def _open(birth: Birth) -> Ends:
     if birth.level == NO_LEVEL:
         raise Unenforceable("this host can enforce no sandbox at all: run `pycodex doctor`")
     engine = host_backend()
-    ours, theirs = channel.pair()
+    ours, theirs = (end.detach() for end in _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM))
     stdin_read, stdin_write = os.pipe()
     stdout_read, stdout_write = os.pipe()
     stderr_read, stderr_write = os.pipe()
-    pipes = confined.Pipes(stdin_read, stdout_write, stderr_write)
     network = birth.flavour != CONFINED
 
-    def body() -> None:
-        ours.close()
+    def body(line: int) -> None:
         for fd in (stdin_write, stdout_read, stderr_read, birth.liveness_fd, birth.spare_fd):
             os.close(fd)
-        confined.serve(theirs, pipes, level=birth.level, network=network)
+        pipes = confined.Pipes(stdin_read, stdout_write, stderr_write)
+        confined.Confined(engine, line, pipes).serve(level=birth.level, network=network)
 
     ends = Ends()
-    opened = engine.open_box(birth.level, network=network, body=body)
-    theirs.close()
+    ends.pid = engine.open_box(birth.level, network=network, line=(ours, theirs), body=body)
     for fd in (stdin_read, stdout_write, stderr_write):
         os.close(fd)
-    ends.line, ends.pid, ends.report_fd = ours, opened.pid, opened.report_fd
-    ends.stdin, ends.stdout, ends.stderr = stdin_write, stdout_read, stderr_read
-    received = channel.receive(ours)
-    if received is None or not isinstance(received[0], tuple) or received[0][0] != "seated":
-        text = received[0][1] if received is not None and isinstance(received[0], tuple) else "the child was killed"
+    ends.line, ends.stdin, ends.stdout, ends.stderr = ours, stdin_write, stdout_read, stderr_read
+    message = engine.hear(ours)
+    if message is None or message[0] != "seated":
         end(ends)
-        raise Unenforceable(str(text))
-    ends.enforced = Enforced.from_plain(received[0][1])
-    ends.command_pid = next(iter(engine.children(opened.pid)), 0)
+        raise Unenforceable(message[1] if message else "the child was killed")
+    ends.enforced = Enforced.from_plain(message[1])
     return ends
 
 
 def _await_order(dealer: Dealer, birth: Birth, ends: Ends) -> "RunCommand | RunFileJob | None":
     """The one order of this worker; None when nobody is left to give it or no child to obey it."""
     poller = select.poll()
-    for fd in (dealer.fileno(), birth.liveness_fd, ends.report_fd):
+    for fd in (dealer.fileno(), birth.liveness_fd, ends.line):
         if fd >= 0:
             poller.register(fd, select.POLLIN)
     while True:

@@ -9,6 +9,7 @@ import _socket
 import gc
 import os
 import select
+import sys
 
 import msgpack
 
@@ -71,6 +72,8 @@ class Zygote:
             try:
                 self._leave_for_worker()
                 status = worker.live(birth)
+            except BaseException:
+                sys.excepthook(*sys.exc_info())
             finally:
                 os._exit(status)
         pidfd = os.pidfd_open(pid)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pycodex.protocol.errors import UserFacing
-from pycodex.supervisor.cli.demo_steps import ALLOWED, Scene, Step, steps
+from pycodex.supervisor.cli.demo_steps import ALLOWED, REFUSED, Scene, Step, steps
 from pycodex.supervisor.cli.options import GLOBAL_FLAGS, overrides_of, scan_flags_only
 from pycodex.supervisor.cli.terminal import Palette, prefers_ascii, prefers_colour, say
 
@@ -46,6 +46,13 @@ class Attempt:
         self.exit_code = exit_code
         self.output = output
 
+    @property
+    def ended(self) -> str:
+        """A command that could not even be started was neither allowed nor refused."""
+        if self.output.startswith("Error: "):
+            return "not run"
+        return ALLOWED if self.exit_code == 0 else REFUSED
+
 
 def run(argv: list[str], overrides: list[str]) -> int:
     """The subcommand after its own word. Returns the exit code."""
@@ -60,7 +67,7 @@ def run(argv: list[str], overrides: list[str]) -> int:
         surprises = 0
         for number, step in enumerate(steps(scene), 1):
             attempt = _attempt(step, scene, extra)
-            came_true = (attempt.exit_code == 0) == (step.expected == ALLOWED) and step.holds()
+            came_true = attempt.ended == step.expected and step.holds()
             surprises += not came_true
             told = _told(number, step, attempt, palette, came_true=came_true)
             say(told.replace(str(scene.workspace.parent), "..."))

@@ -152,9 +152,7 @@ def _libseccomp() -> Finding:
     except OSError:
         summary = "libseccomp is not installed; only rebuilding the shipped filters needs it"
         return Finding(id="system.libseccomp", status=OK, summary=summary, details={"present": "no"})
-    return Finding(
-        id="system.libseccomp", status=OK, summary="libseccomp is installed", details={"present": "yes"}
-    )
+    return Finding(id="system.libseccomp", status=OK, summary="libseccomp is installed", details={"present": "yes"})
 
 
 def _level() -> Finding:

@@ -10,6 +10,7 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import NoReturn
 
     Command = Callable[[list[str], list[str]], int]
 
@@ -37,16 +38,16 @@ Options:
 Start with: pycodex demo"""
 
 
-def main() -> int:
-    """The program. Returns its exit code."""
+def main() -> "NoReturn":
+    """The program. Ends the process here: taking the interpreter down would cost as much as a short command."""
     try:
-        return run(sys.argv)
+        code = run(sys.argv)
     except KeyboardInterrupt:
-        return 130
+        code = 130
     except BrokenPipeError:
-        # The reader has seen enough. What is still buffered must not raise again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 141
+        # The reader has seen enough.
+        code = 141
+    os._exit(code)
 
 
 def run(argv: "list[str]") -> int:

@@ -5,7 +5,7 @@ Owns the wording. Takes the confinement that would be enforced and what this hos
 
 from collections.abc import Iterator, Mapping
 
-from pycodex.protocol.confinement import FULL, LANDLOCK, NONE, READ, WRITE, Confinement, Enforced
+from pycodex.protocol.confinement import FULL, LANDLOCK, LINK, NONE, PIN, READ, WRITE, Confinement, Enforced
 from pycodex.sandbox.backend import host_report
 from pycodex.supervisor.cli.terminal import Palette, prefers_colour
 
@@ -30,10 +30,10 @@ def _rows(confinement: Confinement) -> Iterator[tuple[str, list[str]]]:
     if confinement.unconfined_because:
         yield "sandbox", [f"off ({confinement.unconfined_because}): every file and the network are open"]
         return
-    by_access: dict[str, list[str]] = {WRITE: [], READ: [], NONE: []}
+    by_access: dict[str, list[str]] = {WRITE: [], READ: [], NONE: [*confinement.hidden]}
     for entry in confinement.entries:
-        if entry.access in by_access:
-            by_access[entry.access].append(entry.path)
+        if entry.access != PIN:
+            by_access[READ if entry.access == LINK else entry.access].append(entry.path)
     yield "readable", [_base(confinement), *([] if confinement.base == READ else by_access[READ])]
     yield "writable", ["everything"] if confinement.base == WRITE else by_access[WRITE]
     if confinement.base == READ:

@@ -56,7 +56,7 @@ def _frame(source: str, *, line: int, column: int, width: int) -> str:
 def _end_of(text: str, message: str) -> tuple[int, int, int]:
     """The reference counts the last line end as part of the last line."""
     at = len(text)
-    if message == "Expected \"'\"" and "'" in text:
+    if message == 'Expected "\'"' and "'" in text:
         # The opening quote is the last one there is; the string should have ended on its line.
         end = text.find("\n", text.rindex("'"))
         at = end if end >= 0 else at

@@ -27,9 +27,10 @@ from pycodex.protocol.frames import (
 
 JobFact = Started | Output | Exited | Refused | Failed
 
-# Messages, per connection. Inbound they only cover the moment until the receive loop runs, and the kernel's buffer
-# holds the worker back beyond that; outbound they bound what a worker that does not read can make us keep.
-RECEIVE_HWM: Final = 64
+# Messages, per connection. Outbound they bound what a worker that does not read can make us keep. Inbound they only
+# cover the moment until the receive loop runs, and the kernel's buffer holds the sender back beyond that; yet libzmq
+# forgets what is in that buffer when a sender that is held back goes away, so a worker sees it emptied before it exits.
+RECEIVE_HWM: Final = 1000
 SEND_HWM: Final = 64
 # What a stranger may make us decode: a greeting is a few hundred bytes.
 MAX_GREETING_BYTES: Final = 64 << 10

@@ -63,15 +63,28 @@ class Keeper:
         try:
             self.host = await zygote.greet(self._socket_path)
             self._roster.zygote_ready(zygote)
-            while True:
-                packet = await zygote.next_packet()
-                if isinstance(packet, Forked):
-                    self._roster.forked(packet.token, packet.pid)
-                else:
-                    self._roster.died(packet.token, packet.status)
+            await self._listen(zygote)
         except ZygoteGone as error:
             why = str(error)
         finally:
-            self.pid = None
-            ended = await zygote.close(grace_s=EXIT_GRACE_S)
+            ended = await self._part(zygote)
         return f"{ended} ({why})"
+
+    async def _listen(self, zygote: Zygote) -> None:
+        while True:
+            packet = await zygote.next_packet()
+            if isinstance(packet, Forked):
+                self._roster.forked(packet.token, packet.pid)
+            else:
+                self._roster.died(packet.token, packet.status)
+
+    async def _part(self, zygote: Zygote) -> str:
+        """See it go, and hear to the end which workers it had: those that it leaves are ours to bury."""
+        zygote.hang_up()
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + EXIT_GRACE_S):
+            try:
+                await self._listen(zygote)
+            except ZygoteGone:
+                pass
+        self.pid = None
+        return await zygote.close(grace_s=EXIT_GRACE_S)

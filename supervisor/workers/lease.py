@@ -121,11 +121,11 @@ class Job:
         self.end: End | None = None
         self.on_end: Callable[[Job], None] | None = None
         self._carrier: Carrier | None = None
-        self._allowance_bytes = order.output_cap_bytes + ALLOWANCE_SLACK_BYTES
+        # What credit lets through, and what waits for credit and comes at the end without it.
+        credit_bytes = order.credit_bytes if isinstance(order, RunCommand) else order.output_cap_bytes
+        self._allowance_bytes = credit_bytes + order.output_cap_bytes + ALLOWANCE_SLACK_BYTES
         self._patience_s = math.inf
         self._deadline = math.inf
-        if isinstance(order, RunCommand):
-            self._allowance_bytes += order.credit_bytes
         if order.timeout_ms is not None:
             drain_ms = order.drain_ms if isinstance(order, RunCommand) else 0
             self._patience_s = (order.timeout_ms + drain_ms) / 1000 + WATCHDOG_SLACK_S

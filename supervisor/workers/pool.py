@@ -91,7 +91,7 @@ class Pool:
     async def run_file_job(
         self, name: str, arguments: Mapping[str, object], *, cwd: str, confinement: Confinement, session_id: str = ""
     ) -> object:
-        """Run a named job inside the confined child; gives its decoded answer."""
+        """Run a named job inside the confined child; gives what it answered, or raises JobFailed with its text."""
         order = RunFileJob(
             job_id="", name=name, arguments=msgpack.packb(dict(arguments)), cwd=cwd, confinement=confinement
         )
@@ -187,6 +187,14 @@ async def _serve(scope: trio.CancelScope, services: Iterable[Callable[[], Awaita
 
 def _decode_answer(name: str, data: bytes) -> object:
     try:
-        return msgpack.unpackb(data, strict_map_key=True, max_array_len=MAX_ITEMS, max_map_len=MAX_ITEMS, max_ext_len=0)
+        answer = msgpack.unpackb(
+            data, strict_map_key=True, max_array_len=MAX_ITEMS, max_map_len=MAX_ITEMS, max_ext_len=0
+        )
     except (ValueError, RecursionError, msgpack.exceptions.UnpackException) as error:
         raise JobFailed(f"{name}: the answer makes no sense: {error}") from None
+    if type(answer) is dict and len(answer) == 1:
+        if "ok" in answer:
+            return answer["ok"]
+        if type(answer.get("error")) is str:
+            raise JobFailed(answer["error"])
+    raise JobFailed(f"{name}: the answer makes no sense: {answer!r:.80}")

@@ -31,7 +31,6 @@ REPLY_QUIET_S = 0.001
 LAST_WORDS_S = 1.0
 LAST_WORDS_POLL_S = 0.005
 ORPHANS_GONE_S = 2.0
-DRAIN_ROUNDS = 64
 
 logger = logging.getLogger("pycodex.workers")
 
@@ -268,21 +267,23 @@ class Roster:
         self.top_up()
 
     def _hear_last_words(self, worker: Worker, now: float) -> None:
-        """The zygote's news may overtake the worker's own. A connection that is gone has delivered all it had."""
+        """The zygote's news may overtake the worker's own; listen until its connection is gone and nothing more comes."""
         try:
             worker.post(Stop(job_id=worker.job_id))
-            final = now >= worker.deadline
+            gone = False
         except Congested:
-            final = now >= worker.deadline
+            gone = False
         except Unroutable:
-            final = True
-        for _ in range(DRAIN_ROUNDS):
-            if not self.endpoint.drain():
-                break
-        if final or worker.job is None:
+            gone = True
+        self.endpoint.drain()
+        silent = worker.heard == worker.heard_before
+        worker.heard_before = worker.heard
+        if worker.state is not State.BEREAVED or (silent and gone) or now >= worker.deadline:
             worker.lose_job(f"its worker {worker.death} without a result")
             self._bury(worker)
             self.top_up()
+        elif not silent:
+            worker.deadline = now + LAST_WORDS_S
 
     def close(self) -> None:
         """Nobody gets a worker any more."""

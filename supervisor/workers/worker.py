@@ -7,6 +7,7 @@ happened to it. Takes facts from the endpoint and passes them to the job it carr
 import logging
 import math
 import os
+import select
 import signal
 from enum import Enum, auto
 from typing import TYPE_CHECKING
@@ -52,9 +53,14 @@ class Worker(Peer):
         self.enforced: Enforced | None = None
         self.death = ""
         self.job: Job | None = None
+        self.heard = 0
+        """How many facts it has told."""
+        self.heard_before = -1
+        """The same when it was last listened to after its death."""
         self._roster = roster
         self._claimed_pid: int | None = None
         self._pidfd = -1
+        self._exit_poll = select.poll()
         self._misbehaviour = 0
 
     # Told by the zygote
@@ -66,6 +72,7 @@ class Worker(Peer):
         except ProcessLookupError:
             # Dead and reaped already; the zygote says so next.
             return
+        self._exit_poll.register(self._pidfd, select.POLLIN)
         if self.state is State.KILLED:
             self._end_process()
         elif self._claimed_pid not in (None, pid):
@@ -97,11 +104,12 @@ class Worker(Peer):
         job = self.job
         if job is None:
             return
+        self.heard += 1
         wrong = job.accept(fact)
         if wrong is not None:
             logger.warning("dropped a message of worker %s: %s", self.pid, wrong)
             self.misbehaved(wrong)
-        if job.end is not None and self.state is State.BUSY:
+        if job.end is not None and self.state in (State.BUSY, State.BEREAVED):
             self.state = State.SPENT
             self.job_id = ""
             self.job = None
@@ -117,6 +125,9 @@ class Worker(Peer):
     def begin(self, job: Job) -> bool:
         """Give it its one order. False when it is gone and nothing was sent."""
         if self.state is not State.READY:
+            return False
+        if self._exit_poll.poll(0):
+            self.kill("the worker is gone")
             return False
         self.job = job
         self.job_id = job.job_id

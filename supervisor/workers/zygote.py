@@ -106,6 +106,14 @@ class Zygote:
             raise ZygoteGone(f"zygote sent {packet!r:.80}")
         return packet
 
+    def hang_up(self) -> None:
+        """Nothing more is wanted: it sweeps and exits. What it still says can be read."""
+        try:
+            self._channel.shutdown(socket.SHUT_WR)
+        except OSError:
+            # It has gone already.
+            pass
+
     async def close(self, *, grace_s: float) -> str:
         """Let it sweep and exit, kill it with its tree if it does not, reap it. Says how it ended."""
         with trio.CancelScope(shield=True):

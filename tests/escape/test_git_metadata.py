@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from support.escape.attack import Attack, attacker_argv, confined, finish, prove, run, start, stop
+from support.escape.fingerprint import fingerprint
 from support.escape.world import (
     MODES,
     READ_ONLY,
@@ -143,6 +144,27 @@ def test_other_writable_roots_are_protected_alike(world: World, attack: Attack) 
     stop(world, FAMILY, attack, roots)
     written = run(world, confined(world, roots, attacker_argv("writes", "create", world)))
     assert written.achieved, written
+
+
+def test_a_writable_parent_does_not_free_the_workspace(world: World) -> None:
+    """The workspace is named as a root of its own and lies in another."""
+    world.extra["ancestor"] = str(world.ws)
+    roots = Mode("parent", ("--full-auto", "-c", f'sandbox_workspace_write.writable_roots=["{world.base}"]'))
+    before = fingerprint(world.ws / ".git")
+    for name in ("rename_ancestor", "append_config", "add_hook", "replace_directory"):
+        outcome = run(world, confined(world, roots, attacker_argv(FAMILY, name, world)))
+        assert not outcome.achieved, outcome
+    assert fingerprint(world.ws / ".git") == before
+
+
+def test_a_workspace_reached_by_a_link_is_protected_alike(world: World) -> None:
+    link = world.base / "link"
+    link.symlink_to(world.ws)
+    command = confined(world, WORKSPACE_WRITE, attacker_argv(FAMILY, "append_config", world))
+    before = world.observe(WORKSPACE_WRITE)
+    outcome = run(world, command, cwd=link)
+    assert not outcome.achieved, outcome
+    assert world.observe(WORKSPACE_WRITE) == before
 
 
 LINKS = {

@@ -21,7 +21,7 @@ def test_a_flood_does_not_grow_the_launcher(world: World) -> None:
     process = start(world, confined(world, WORKSPACE_WRITE, ["/bin/sh", "-c", f"yes | head -c {flood}"]))
     assert process.stdout is not None
     seen = 0
-    while chunk := process.stdout.read1(MEGABYTE):
+    while chunk := os.read(process.stdout.fileno(), MEGABYTE):
         seen += len(chunk)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

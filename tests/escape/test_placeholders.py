@@ -1,11 +1,13 @@
 """Protected names that do not exist yet are held for the time of a call, and only that long."""
 
+import fcntl
 import os
 import shutil
 import subprocess
 
 import pytest
 
+from pycodex.protocol.confinement import PLACEHOLDER_MODE
 from support.escape.attack import EXIT_CODE, attacker_argv, confined, finish, start
 from support.escape.world import PROTECTED_NAMES, READ_ONLY, WORKSPACE_WRITE, World
 from support.waiting import eventually
@@ -19,9 +21,9 @@ def bare_workspace(world: World) -> World:
     return world
 
 
-def waiting(world: World) -> "subprocess.Popen[bytes]":
-    """A call that has begun and goes on until `go` exists."""
-    process = start(world, confined(world, WORKSPACE_WRITE, attacker_argv(FAMILY, "wait_then_create", world)))
+def waiting(world: World, go: str = "go") -> "subprocess.Popen[bytes]":
+    """A call that has begun and goes on until the file `go` exists; then it tries to make the protected names."""
+    process = start(world, confined(world, WORKSPACE_WRITE, attacker_argv(FAMILY, "wait_then_create", world, go=go)))
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
     return process
@@ -59,6 +61,30 @@ def test_a_call_that_ends_does_not_uncover_another(bare_workspace: World) -> Non
     assert present(bare_workspace) == []
 
 
+def test_the_first_call_to_come_may_be_the_first_to_go(bare_workspace: World) -> None:
+    """The second finds the names there; they must not vanish with the one who made them."""
+    first, second = waiting(bare_workspace, "first"), waiting(bare_workspace, "second")
+    (bare_workspace.ws / "first").touch()
+    finish(first)
+    assert present(bare_workspace) == list(PROTECTED_NAMES)
+    (bare_workspace.ws / "second").touch()
+    out, _ = finish(second)
+    assert b'"achieved": false' in out, out
+    assert present(bare_workspace) == []
+
+
+def test_the_death_of_one_call_does_not_uncover_another(bare_workspace: World) -> None:
+    first, second = waiting(bare_workspace, "first"), waiting(bare_workspace, "second")
+    first.kill()
+    finish(first)
+    third = start(bare_workspace, confined(bare_workspace, WORKSPACE_WRITE, ["/bin/true"]))
+    finish(third)
+    (bare_workspace.ws / "second").touch()
+    out, _ = finish(second)
+    assert b'"achieved": false' in out, out
+    assert (third.returncode, present(bare_workspace)) == (0, [])
+
+
 def test_many_short_calls_at_once_all_work(bare_workspace: World) -> None:
     running = [start(bare_workspace, confined(bare_workspace, WORKSPACE_WRITE, ["/bin/true"])) for _ in range(12)]
     ends = [(finish(process)[1], process.returncode) for process in running]
@@ -68,7 +94,7 @@ def test_many_short_calls_at_once_all_work(bare_workspace: World) -> None:
 
 def test_what_the_user_put_there_meanwhile_stays(bare_workspace: World) -> None:
     process = waiting(bare_workspace)
-    (bare_workspace.ws / ".codex").mkdir(exist_ok=True)
+    (bare_workspace.ws / ".codex").chmod(0o755)
     (bare_workspace.ws / ".codex" / "config.toml").write_text("# the user's\n", encoding="ascii")
     (bare_workspace.ws / "go").touch()
     finish(process)
@@ -96,9 +122,27 @@ def test_an_interrupted_call_leaves_nothing(bare_workspace: World, number: int) 
     assert bare_workspace.survivors() == set()
 
 
-def test_a_workspace_that_cannot_be_written_needs_none(bare_workspace: World) -> None:
-    """Its owner may have made it read-only; the call must not fail for that."""
+def test_a_lock_held_by_somebody_else_does_not_hang_a_call(bare_workspace: World) -> None:
+    """A command of another call can lock whatever looks like a placeholder, where it may write."""
+    lookalike = bare_workspace.ws / ".codex"
+    lookalike.mkdir()
+    lookalike.chmod(PLACEHOLDER_MODE)
+    descriptor = os.open(lookalike, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        process = start(bare_workspace, confined(bare_workspace, WORKSPACE_WRITE, ["/bin/echo", "ran"]))
+        out, err = finish(process)
+        assert out == b"ran\n" or (process.returncode, err[:7]) == (1, b"Error: "), err
+    finally:
+        os.close(descriptor)
+
+
+def test_a_workspace_that_its_owner_made_read_only_is_protected_or_refused(bare_workspace: World) -> None:
+    """No placeholder can be made in it, but the owner is who runs the command, and can make it writable again."""
     bare_workspace.ws.chmod(0o555)
-    process = start(bare_workspace, confined(bare_workspace, WORKSPACE_WRITE, ["/bin/echo", "ran"]))
+    argv = attacker_argv(FAMILY, "make_writable_then_create", bare_workspace)
+    process = start(bare_workspace, confined(bare_workspace, WORKSPACE_WRITE, argv))
     out, err = finish(process)
-    assert (out, process.returncode) == (b"ran\n", 0), err
+    if not out:
+        assert (process.returncode, len(err.splitlines()), err[:7]) == (1, 1, b"Error: "), err
+    assert present(bare_workspace) == []

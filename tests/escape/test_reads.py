@@ -1,12 +1,13 @@
 """Denied reads are denied by every name, and what shells and pycodex read later cannot be changed."""
 
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
 from support.escape.attack import Attack, attacker_argv, confined, prove, run, stop
-from support.escape.world import AUTH_SECRET, MODES, READ_ONLY, WITH_NETWORK, Mode, World
+from support.escape.world import AUTH_SECRET, MODES, READ_ONLY, WITH_NETWORK, WORKSPACE_WRITE, Mode, World
 
 FAMILY = "reads"
 ATTACKS = [
@@ -35,6 +36,15 @@ def test_works_without_a_sandbox(secretive: World, attack: Attack) -> None:
 @pytest.mark.parametrize("mode", MODES, ids=str)
 def test_is_stopped(secretive: World, attack: Attack, mode: Mode) -> None:
     stop(secretive, FAMILY, attack, mode)
+
+
+@pytest.mark.parametrize("place", ["ws", "scratch"])
+def test_our_own_directory_is_protected_wherever_it_lies(secretive: World, place: str) -> None:
+    """Somebody keeps CODEX_HOME in a project, or below /tmp, where commands may write."""
+    inside = getattr(secretive, place) / "state"
+    shutil.move(secretive.codex_home, inside)
+    secretive.codex_home = inside
+    stop(secretive, FAMILY, ATTACKS[0], WORKSPACE_WRITE)
 
 
 def test_the_login_can_be_read_without_a_sandbox(secretive: World) -> None:

@@ -126,9 +126,8 @@ def test_nothing_is_explained_where_nothing_was_confined() -> None:
         ),
         (
             WORKSPACE,
-            ("sh", "-c", "echo x > .git/hooks/pre-commit"),
-            "the sandbox does not allow writing to /ws/.git/hooks/pre-commit: /ws/.git is protected, "
-            "although /ws is writable",
+            ("sh", "-c", "echo y > .git/hooks/x"),
+            "the sandbox does not allow writing to /ws/.git/hooks/x: /ws/.git is protected, although /ws is writable",
             "to do it, run the command outside the sandbox; protected paths stay read-only inside",
         ),
         (
@@ -153,7 +152,7 @@ def test_nothing_is_explained_where_nothing_was_confined() -> None:
             RESTRICTED,
             ("cat", "/home/u/x"),
             "the sandbox does not allow reading /home/u/x: only paths the profile names can be read",
-            "to allow it, add \"/home/u/x\" = \"read\" to the profile's filesystem table",
+            'to allow it, add "/home/u/x" = "read" to the profile\'s filesystem table',
         ),
         (
             READ_ONLY,

@@ -26,6 +26,7 @@ from pycodex.protocol.frames import (
     Pty,
     Ready,
     Refused,
+    Resize,
     RunCommand,
     RunFileJob,
     Started,
@@ -111,6 +112,11 @@ def be_worker(socket_path: str, token: str, flavour: str, mode: str) -> None:
         os._exit(1)
 
 
+def touch(path: str) -> None:
+    if path:
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
+
+
 class FakeWorker:
     def __init__(self, socket_path: str) -> None:
         self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
@@ -151,13 +157,19 @@ class FakeWorker:
         self.say(Exited(job_id=self.job_id, code=code, signal=number, reason=reason, enforced=ENFORCED))
 
     def answer_file_job(self, order: RunFileJob) -> None:
-        if order.name == "nonsense":
-            self.output(b"\xc1\xc1")
-        elif order.name == "truncated":
-            self.output(b"\x81")
+        answers = {
+            "nonsense": b"\xc1\xc1",
+            "list": msgpack.packb(["ok"]),
+            "neither": msgpack.packb({"maybe": 1}),
+            "mistaken": msgpack.packb({"error": "no such line"}),
+            "silent": b"",
+        }
+        echo = {"name": order.name, "arguments": msgpack.unpackb(order.arguments)}
+        self.output(answers.get(order.name, msgpack.packb({"ok": echo})))
+        if order.name == "truncated":
             self.output(b"x", skipped_bytes=10)
-        elif order.name != "broken":
-            self.output(msgpack.packb({"name": order.name, "arguments": msgpack.unpackb(order.arguments)}))
+        if order.name == "broken":
+            self.output(b"Traceback", stream="stderr")
         self.exit(3 if order.name == "broken" else 0)
 
     # Behaviours, by the first word of argv
@@ -191,23 +203,24 @@ class FakeWorker:
         self.output(b"x" * 100_000)
         self.exit(5)
 
-    def do_hang(self, _: RunCommand) -> None:
+    def do_hang(self, _: RunCommand, begun: str = "") -> None:
         """Ends only when told to."""
+        touch(begun)
         self.say(Started(job_id=self.job_id, pid=os.getpid()))
         while not isinstance(order := self.hear(), Stop):
             pass
         self.exit(None, number=9, reason=order.reason)
 
-    def do_deaf(self, _: RunCommand) -> None:
+    def do_deaf(self, _: RunCommand, begun: str = "") -> None:
         """Does not even end when told to."""
+        touch(begun)
         self.say(Started(job_id=self.job_id, pid=os.getpid()))
         while True:
             signal.pause()
 
     def do_wait_for(self, _: RunCommand, path: str, begun: str) -> None:
         """Ends when a file exists; says that it has begun by creating another."""
-        with open(begun, "w", encoding="utf-8"):
-            pass
+        touch(begun)
         while not os.path.exists(path):
             time.sleep(0.002)
         self.exit()
@@ -226,6 +239,13 @@ class FakeWorker:
                 return
             if isinstance(order, WriteStdin) and order.data:
                 self.output(order.data)
+        self.exit()
+
+    def do_size(self, _: RunCommand) -> None:
+        """Says the size that it is told."""
+        order = self.hear()
+        assert isinstance(order, Resize)
+        self.output(f"{order.rows}x{order.cols}".encode())
         self.exit()
 
     def do_credits(self, order: RunCommand) -> None:
@@ -248,6 +268,8 @@ class FakeWorker:
             self.output(b"o")
             self.output(b"e", stream="stderr")
         self.exit()
+        # A real worker exits when all was taken from its socket; libzmq does not tell us when that is.
+        signal.pause()
 
     # Lies
 
@@ -258,7 +280,7 @@ class FakeWorker:
 
     def do_gaps(self, _: RunCommand) -> None:
         """More entries than can be joined."""
-        for _number in range(20_000):
+        for _number in range(8000):
             self.output(b"", skipped_bytes=1)
         signal.pause()
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 JOBS: "dict[str, Callable[[dict[str, object]], object]]" = {"read_file": read_file.run}
 
 
-def run_file_job(job: "tuple[str, bytes]") -> None:
-    name, packed = job
+def run_file_job(name: str, packed: bytes, answer_fd: int) -> int:
+    """Do the job and write its answer; returns an exit status."""
     try:
         arguments = msgpack.unpackb(packed, raw=False, max_ext_len=0)
         if type(arguments) is not dict:
@@ -33,10 +33,7 @@ def run_file_job(job: "tuple[str, bytes]") -> None:
         answer = {"error": str(error)}
     except OSError as error:
         answer = {"error": f"{os.strerror(error.errno or 0)}: {os.fsdecode(error.filename or '')}"}
-    _write_all(1, msgpack.packb(answer, use_bin_type=True))
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
+    rest = memoryview(msgpack.packb(answer, use_bin_type=True))
+    while rest:
+        rest = rest[os.write(answer_fd, rest) :]
+    return 0

@@ -13,6 +13,7 @@ from escape.programs.rawcalls import (
     AT_FDCWD,
     World,
     each,
+    later,
     past_the_gate,
     require_sandbox,
     syscall,
@@ -134,12 +135,17 @@ def reopen_descriptor(world: World) -> object:
 def through_aliases(world: World) -> object:
     config = _git(world, "config")
     link = os.path.join(world["ws"], "alias")
+
+    def linked() -> bool:
+        os.symlink(".git", link)
+        return write_to(f"{link}/config")
+
     return each(
         {
             "/proc/self/root": lambda: write_to(f"/proc/self/root{config}"),
             "/proc/self/cwd": lambda: write_to(f"/proc/self/cwd/{os.path.relpath(config)}"),
             "dots": lambda: write_to(os.path.join(world["ws"], "sub/../.git/config")),
-            "symlink": lambda: (os.symlink(".git", link), write_to(f"{link}/config")),
+            "symlink": linked,
         }
     )
 
@@ -195,11 +201,7 @@ def replace_protected_names(world: World) -> object:
         return True
 
     return each(
-        {
-            f"{how.__name__} {name}": lambda how=how, name=name: how(name)
-            for how in (moved, linked)
-            for name in (".codex", ".agents")
-        }
+        {f"{how.__name__} {name}": later(how, name) for how in (moved, linked) for name in (".codex", ".agents")}
     )
 
 
@@ -256,10 +258,10 @@ def _exchange_ancestor(path: str) -> None:
 
 
 def wait_then_create(world: World) -> object:
-    """Says `ready`, waits for the file `go` (bounded), then tries the names that were missing at the start."""
+    """Says `ready`, waits for the file `world["go"]` (bounded), then tries the names that were missing at the start."""
     print("ready", flush=True)
     deadline = time.monotonic() + 20
-    while not os.path.exists(os.path.join(world["ws"], "go")) and time.monotonic() < deadline:
+    while not os.path.exists(os.path.join(world["ws"], world["go"])) and time.monotonic() < deadline:
         time.sleep(0.005)
     return each(
         {
@@ -268,6 +270,11 @@ def wait_then_create(world: World) -> object:
             ".git": lambda: _create_in(world, ".git", "evil"),
         }
     )
+
+
+def make_writable_then_create(world: World) -> object:
+    os.chmod(world["ws"], 0o755)
+    return _create_in(world, ".codex", "config.toml")
 
 
 def redirect_links(world: World) -> object:

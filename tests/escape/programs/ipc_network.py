@@ -7,7 +7,7 @@ import os
 import socket
 import struct
 
-from escape.programs.rawcalls import Tally, World, each, libc, opens, require_sandbox, syscall, write_to
+from escape.programs.rawcalls import Tally, World, each, later, libc, opens, require_sandbox, syscall, write_to
 
 MESSAGE = b"pwned"
 MSG_FASTOPEN = 0x20000000
@@ -19,7 +19,7 @@ def _abstract(name: str) -> str:
 
 
 def unix_stream(world: World) -> object:
-    return each({path: lambda path=path: _connect(socket.SOCK_STREAM, path) for path in world["stream_paths"]})
+    return each({path: later(_connect, socket.SOCK_STREAM, path) for path in world["stream_paths"]})
 
 
 def unix_abstract_stream(world: World) -> object:
@@ -46,6 +46,12 @@ def unix_datagram(world: World) -> object:
     def single() -> socket.socket:
         return socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 
+    def addressed(client: socket.socket, name: str) -> None:
+        client.sendto(MESSAGE, name)
+
+    def message(client: socket.socket, name: str) -> None:
+        client.sendmsg([MESSAGE], [], 0, name)
+
     def connected(client: socket.socket, name: str) -> None:
         client.connect(name)
         client.send(MESSAGE)
@@ -54,10 +60,10 @@ def unix_datagram(world: World) -> object:
     for label, name in names.items():
         for maker in (single, pair):
             kind = f"{maker.__name__} {label}"
-            attempts[f"sendto {kind}"] = lambda maker=maker, name=name: maker().sendto(MESSAGE, name)
-            attempts[f"sendmsg {kind}"] = lambda maker=maker, name=name: maker().sendmsg([MESSAGE], [], 0, name)
-            attempts[f"connect {kind}"] = lambda maker=maker, name=name: connected(maker(), name)
-            attempts[f"sendmmsg {kind}"] = lambda maker=maker, name=name: _sendmmsg(maker(), name)
+            for way in (addressed, message, connected, _sendmmsg):
+                attempts[f"{way.__name__} {kind}"] = later(
+                    lambda maker, way, name: way(maker(), name), maker, way, name
+                )
     return each(attempts)
 
 
@@ -98,7 +104,7 @@ def well_known_sockets(world: World) -> object:
         "/run/systemd/private",
         "/run/containerd/containerd.sock",
     )
-    return each({path: lambda path=path: _connect(socket.SOCK_STREAM, path) for path in paths if os.path.exists(path)})
+    return each({path: later(_connect, socket.SOCK_STREAM, path) for path in paths if os.path.exists(path)})
 
 
 def tcp(world: World) -> object:
@@ -152,7 +158,7 @@ def udp(world: World) -> object:
 
 
 def listen(world: World) -> object:
-    def serve(family: int, address: object) -> None:
+    def serve(family: int, address: tuple[str, int] | str) -> None:
         with socket.socket(family, socket.SOCK_STREAM) as server:
             server.bind(address)
             server.listen()
@@ -203,7 +209,7 @@ def named_protocols(world: World) -> object:
         os.close(descriptor)
         return True
 
-    return each({name: lambda numbers=numbers: make(*numbers) for name, numbers in makers.items()})
+    return each({name: later(make, *numbers) for name, numbers in makers.items()})
 
 
 def io_uring(world: World) -> object:

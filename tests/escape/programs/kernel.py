@@ -7,8 +7,9 @@ import resource
 import stat
 import struct
 import subprocess
+from collections.abc import Callable
 
-from escape.programs.rawcalls import World, each, in_child, libc, opens, past_the_gate, require_sandbox, syscall
+from escape.programs.rawcalls import World, each, in_child, later, libc, opens, past_the_gate, require_sandbox, syscall
 
 PR_CAP_AMBIENT, PR_SET_SECUREBITS, PR_SET_KEEPCAPS = 47, 28, 8
 KEYRING_SESSION, KEYRING_USER = -3, -4
@@ -171,7 +172,7 @@ def rare_calls(world: World) -> object:
 def devices(world: World) -> object:
     """Opening is all: nothing is read or written. Watchdogs are left out, since opening one arms it."""
     require_sandbox(world)
-    return each({name: lambda name=name: opens(f"/dev/{name}") for name in DEVICES})
+    return each({name: later(opens, f"/dev/{name}") for name in DEVICES})
 
 
 def unexpected_devices(world: World) -> object:
@@ -188,21 +189,21 @@ def _is_device(mode: int) -> bool:
 def other_terminals(world: World) -> object:
     """Terminals of the host are not in a private /dev/pts."""
     require_sandbox(world)
-    return each({path: lambda path=path: opens(path, os.O_WRONLY | os.O_NOCTTY) for path in world["terminals"]})
+    return each({path: later(opens, path, os.O_WRONLY | os.O_NOCTTY) for path in world["terminals"]})
 
 
 def system_files(world: World) -> object:
     """Opening for writing is all: nothing is written."""
     require_sandbox(world)
-    return each({path: lambda path=path: opens(path, os.O_WRONLY | os.O_NONBLOCK) for path in SYSTEM_FILES})
+    return each({path: later(opens, path, os.O_WRONLY | os.O_NONBLOCK) for path in SYSTEM_FILES})
 
 
 def control_groups(world: World) -> object:
     require_sandbox(world)
     roots = [root for root in world["cgroups"] if os.path.isdir(root)]
-    makes = {f"mkdir {root}": lambda root=root: os.mkdir(f"{root}/{world['token']}") for root in roots}
+    makes = {f"mkdir {root}": later(os.mkdir, f"{root}/{world['token']}") for root in roots}
     opened = {
-        f"open {root}/{name}": lambda path=f"{root}/{name}": opens(path, os.O_WRONLY)
+        f"open {root}/{name}": later(opens, f"{root}/{name}", os.O_WRONLY)
         for root in roots
         for name in ("cgroup.procs", "release_agent", "notify_on_release", "memory.max", "devices.allow")
     }
@@ -221,15 +222,15 @@ def inject_input(world: World) -> object:
         "name": lambda: os.open(world["terminal"], os.O_RDWR | os.O_NOCTTY),
     }
 
-    def type_letter(target: int, request: int) -> None:
+    def type_letter(opener: Callable[[], int], request: int) -> None:
         letter = ctypes.create_string_buffer(b"x")
-        if libc.ioctl(target, ctypes.c_ulong(request), letter):
+        if libc.ioctl(opener(), ctypes.c_ulong(request), letter):
             raise OSError(ctypes.get_errno(), "ioctl")
 
     requests = {"plain": TIOCSTI, "upper half": TIOCSTI | 1 << 32}
     return each(
         {
-            f"{where} {kind}": lambda opener=opener, request=request: type_letter(opener(), request)
+            f"{where} {kind}": later(type_letter, opener, request)
             for where, opener in targets.items()
             for kind, request in requests.items()
         }

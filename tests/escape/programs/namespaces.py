@@ -14,6 +14,7 @@ from escape.programs.rawcalls import (
     World,
     each,
     in_child,
+    later,
     libc,
     opens,
     past_the_gate,
@@ -41,21 +42,14 @@ def unshare_user_and_remount(world: World) -> object:
 
 def unshare_each(world: World) -> object:
     return each(
-        {
-            name: lambda flag=flag: in_child(lambda: syscall("unshare", CLONE_NEWUSER | flag))
-            for name, flag in NAMESPACES.items()
-        }
+        {name: later(in_child, later(syscall, "unshare", CLONE_NEWUSER | flag)) for name, flag in NAMESPACES.items()}
     )
 
 
 def unshare_each_alone(world: World) -> object:
     """Without a user namespace these take privilege: for root, that is."""
     return each(
-        {
-            name: lambda flag=flag: in_child(lambda: syscall("unshare", flag))
-            for name, flag in NAMESPACES.items()
-            if name != "user"
-        }
+        {name: later(in_child, later(syscall, "unshare", flag)) for name, flag in NAMESPACES.items() if name != "user"}
     )
 
 
@@ -69,12 +63,12 @@ def _clone(flags: int) -> bool:
 
 def clone_each(world: World) -> object:
     flags = {name: flag for name, flag in NAMESPACES.items() if name != "time"}
-    return each({name: lambda flag=flag: _clone(CLONE_NEWUSER | flag) for name, flag in flags.items()})
+    return each({name: later(_clone, CLONE_NEWUSER | flag) for name, flag in flags.items()})
 
 
 def clone_each_alone(world: World) -> object:
     flags = {name: flag for name, flag in NAMESPACES.items() if name not in {"time", "user"}}
-    return each({name: lambda flag=flag: _clone(flag) for name, flag in flags.items()})
+    return each({name: later(_clone, flag) for name, flag in flags.items()})
 
 
 def clone3_each(world: World) -> object:
@@ -85,7 +79,7 @@ def clone3_each(world: World) -> object:
         os.waitpid(child, 0)
         return True
 
-    return each({name: lambda flag=flag: clone3(CLONE_NEWUSER | flag) for name, flag in NAMESPACES.items()})
+    return each({name: later(clone3, CLONE_NEWUSER | flag) for name, flag in NAMESPACES.items()})
 
 
 def flags_in_upper_half(world: World) -> object:
@@ -131,12 +125,7 @@ def mounts(world: World) -> object:
 def identity_maps(world: World) -> object:
     require_sandbox(world)
     lines = {"setgroups": b"allow", "uid_map": b"0 0 4294967295", "gid_map": b"0 0 4294967295"}
-    return each(
-        {
-            name: lambda name=name, line=line: write_to(f"/proc/self/{name}", line, os.O_WRONLY)
-            for name, line in lines.items()
-        }
-    )
+    return each({name: later(write_to, f"/proc/self/{name}", line, os.O_WRONLY) for name, line in lines.items()})
 
 
 def join_victim(world: World) -> object:
@@ -157,7 +146,7 @@ def join_own_and_init(world: World) -> object:
 
     kinds = ("mnt", "pid", "net", "ipc", "uts", "cgroup", "user", "pid_for_children")
     paths = [f"/proc/{who}/ns/{kind}" for who in ("self", "1") for kind in kinds]
-    return past_the_gate({path: lambda path=path: in_child(lambda: join(path)) for path in paths})
+    return past_the_gate({path: later(in_child, later(join, path)) for path in paths})
 
 
 def through_victim_links(world: World) -> object:

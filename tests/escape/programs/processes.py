@@ -11,7 +11,18 @@ import socket
 import struct
 import time
 
-from escape.programs.rawcalls import World, each, error_name, in_child, libc, opens, require_sandbox, syscall, write_to
+from escape.programs.rawcalls import (
+    World,
+    each,
+    error_name,
+    in_child,
+    later,
+    libc,
+    opens,
+    require_sandbox,
+    syscall,
+    write_to,
+)
 
 PTRACE_ATTACH, PTRACE_SEIZE, PTRACE_TRACEME = 16, 0x4206, 0
 IOPRIO_WHO_PROCESS, IOPRIO_WHO_USER, IOPRIO_IDLE = 1, 3, 3 << 13
@@ -55,12 +66,7 @@ def write_memory_file(world: World) -> object:
 
 def read_secrets(world: World) -> object:
     base = f"/proc/{world['victim']}"
-    return each(
-        {
-            name: lambda name=name: opens(f"{base}/{name}", os.O_RDONLY)
-            for name in ("environ", "maps", "cmdline", "auxv")
-        }
-    )
+    return each({name: later(opens, f"{base}/{name}", os.O_RDONLY) for name in ("environ", "maps", "cmdline", "auxv")})
 
 
 def visible_processes(world: World) -> object:
@@ -157,14 +163,11 @@ def steal_descriptor(world: World) -> object:
 def steal_from_init(world: World) -> object:
     require_sandbox(world)
     pids = {1, os.getppid()}
-    return each(
-        {
-            f"{pid}:{number}": lambda pid=pid, number=number: syscall("pidfd_getfd", os.pidfd_open(pid), number, 0)
-            for pid in pids
-            if pid
-            for number in range(12)
-        }
-    )
+
+    def take(pid: int, number: int) -> int:
+        return syscall("pidfd_getfd", os.pidfd_open(pid), number, 0)
+
+    return each({f"{pid}:{number}": later(take, pid, number) for pid in pids if pid for number in range(12)})
 
 
 def trace_init(world: World) -> object:
@@ -188,7 +191,7 @@ def read_parent(world: World) -> object:
     if not parent:
         return False
     names = ("environ", "maps", "mem", "auxv")
-    attempts = {name: lambda name=name: opens(f"/proc/{parent}/{name}", os.O_RDONLY) for name in names}
+    attempts = {name: later(opens, f"/proc/{parent}/{name}", os.O_RDONLY) for name in names}
     return each({**attempts, "fd": lambda: os.readlink(f"/proc/{parent}/fd/0")})
 
 
@@ -216,18 +219,27 @@ def signal_init(world: World) -> object:
     return state in {"Z", "X", "T", "t"}
 
 
+def _detach() -> None:
+    """A session of its own, deaf to everything that can be ignored."""
+    os.setsid()
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _fall_silent() -> None:
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(null, stream)
+
+
 def outlive(world: World) -> object:
     """Leaves a daemon that waits for `go` (bounded) and then writes `late`; with `hold` it keeps the output open."""
     if os.fork() == 0:
-        os.setsid()
-        for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-            signal.signal(number, signal.SIG_IGN)
+        _detach()
         if os.fork():
             os._exit(0)
         if not world["hold"]:
-            null = os.open(os.devnull, os.O_RDWR)
-            for number in range(3):
-                os.dup2(null, number)
+            _fall_silent()
         deadline = time.monotonic() + 5
         while time.monotonic() < deadline:
             if os.path.exists(os.path.join(world["ws"], "go")):
@@ -242,12 +254,8 @@ def leave_a_crowd(world: World) -> object:
     """Twenty sleepers in sessions of their own, deaf to everything that can be ignored."""
     for _ in range(20):
         if os.fork() == 0:
-            os.setsid()
-            for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-                signal.signal(number, signal.SIG_IGN)
-            null = os.open(os.devnull, os.O_RDWR)
-            for number in range(3):
-                os.dup2(null, number)
+            _detach()
+            _fall_silent()
             time.sleep(5)
             os._exit(0)
     return True

@@ -117,6 +117,11 @@ def past_the_gate(attempts: Mapping[str, Callable[[], object]]) -> Tally:
     return tally
 
 
+def later(action: Callable[..., object], *arguments: object) -> Callable[[], object]:
+    """The call, not yet made: binds what a loop variable holds now."""
+    return lambda: action(*arguments)
+
+
 def error_name(error: OSError) -> str:
     return errno.errorcode.get(error.errno or 0, str(error))
 

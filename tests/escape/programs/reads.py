@@ -1,8 +1,9 @@
 """Attempts to read what is denied, and to change what the user's shell or pycodex read later."""
 
 import os
+from collections.abc import Callable
 
-from escape.programs.rawcalls import World, each, require_sandbox, syscall, write_to
+from escape.programs.rawcalls import World, each, later, require_sandbox, syscall, write_to
 
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
@@ -16,6 +17,11 @@ def read_secret(world: World) -> object:
     """The denied file by every name it has."""
     path = world["denied"]
     folder, name = os.path.split(path)
+
+    def after(step: Callable[[], object], found: str) -> bool:
+        step()
+        return _secret(world, found)
+
     return each(
         {
             "open": lambda: _secret(world, path),
@@ -26,10 +32,10 @@ def read_secret(world: World) -> object:
                 world["secret"].encode() in os.read(os.open(name, os.O_RDONLY, dir_fd=os.open(folder, os.O_PATH)), 4096)
             ),
             "O_PATH": lambda: _secret(world, f"/proc/self/fd/{os.open(path, os.O_PATH)}"),
-            "hardlink": lambda: (os.link(path, f"{world['ws']}/x"), _secret(world, f"{world['ws']}/x"))[1],
-            "rename": lambda: (os.rename(path, f"{world['ws']}/y"), _secret(world, f"{world['ws']}/y"))[1],
-            "chmod": lambda: (os.chmod(path, 0o644), _secret(world, path))[1],
-            "umount": lambda: (syscall("umount2", path.encode(), 2), _secret(world, path))[1],
+            "hardlink": lambda: after(later(os.link, path, f"{world['ws']}/x"), f"{world['ws']}/x"),
+            "chmod": lambda: after(later(os.chmod, path, 0o644), path),
+            "umount": lambda: after(later(syscall, "umount2", path.encode(), 2), path),
+            "rename": lambda: after(later(os.rename, path, f"{world['ws']}/y"), f"{world['ws']}/y"),
         }
     )
 
@@ -40,7 +46,7 @@ def write_codex_home(world: World) -> object:
         {
             "config": lambda: write_to(f"{home}/config.toml"),
             "auth": lambda: write_to(f"{home}/auth.json"),
-            "rules": lambda: (os.mkdir(f"{home}/rules"), True)[1],
+            "rules": lambda: os.mkdir(f"{home}/rules"),
             "prompt": lambda: write_to(f"{home}/AGENTS.md", flags=CREATE),
             "replace": lambda: os.rename(home, home + ".old"),
         }
@@ -65,7 +71,7 @@ def write_interpreter(world: World) -> object:
     require_sandbox(world)
     return each(
         {
-            folder: lambda folder=folder: write_to(os.path.join(folder, f"{world['token']}.pth"), flags=CREATE)
+            folder: later(write_to, os.path.join(folder, f"{world['token']}.pth"), b"", CREATE)
             for folder in world["import_directories"]
         }
     )

@@ -13,7 +13,17 @@ import stat
 import struct
 import threading
 
-from escape.programs.rawcalls import AT_EMPTY_PATH, AT_FDCWD, World, each, opens, require_sandbox, syscall, write_to
+from escape.programs.rawcalls import (
+    AT_EMPTY_PATH,
+    AT_FDCWD,
+    World,
+    each,
+    later,
+    opens,
+    require_sandbox,
+    syscall,
+    write_to,
+)
 
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 RENAME_EXCHANGE, RENAME_WHITEOUT = 2, 4
@@ -78,7 +88,7 @@ def through_path_aliases(world: World) -> object:
 
 def through_init_root(world: World) -> object:
     require_sandbox(world)
-    return each({path: lambda path=path: write_to(f"/proc/1/{path}{_file(world)}") for path in ("root", "cwd/..")})
+    return each({path: later(write_to, f"/proc/1/{path}{_file(world)}") for path in ("root", "cwd/..")})
 
 
 def hardlink_in_and_write(world: World) -> object:
@@ -363,7 +373,7 @@ def device_nodes(world: World) -> object:
     device = os.makedev(511, NO_SUCH_DEVICE)
     return each(
         {
-            f"{kind} in {place}": lambda mode=mode, folder=folder: os.mknod(f"{folder}/{mode:o}", mode | 0o666, device)
+            f"{kind} in {place}": later(os.mknod, f"{folder}/{mode:o}", mode | 0o666, device)
             for kind, mode in kinds.items()
             for place, folder in places.items()
         }
@@ -379,7 +389,7 @@ def system_directories(world: World) -> object:
     require_sandbox(world)
     return each(
         {
-            folder: lambda folder=folder: write_to(os.path.join(folder, world["token"]), flags=CREATE)
+            folder: later(write_to, os.path.join(folder, world["token"]), b"", CREATE)
             for folder in world["system_directories"]
         }
     )

@@ -6,12 +6,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from support.cli import Ended, run_cli
 
 
 @pytest.fixture
 def scratch() -> Iterator[Path]:
     path = Path(tempfile.mkdtemp(prefix="pycodex-test-", dir="/var/tmp")).resolve()
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def slash_tmp() -> Iterator[Path]:
+    """A directory that lies in /tmp, wherever pytest keeps its own."""
+    path = Path(tempfile.mkdtemp(prefix="pycodex-test-", dir="/tmp"))
     yield path
     shutil.rmtree(path, ignore_errors=True)
 

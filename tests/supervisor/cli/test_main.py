@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.cli import Ended, cli_argv
-from support.interpreter import MINIMAL_ENV
 
 from pycodex.supervisor.version import VERSION
+from support.cli import Ended, cli_argv
+from support.interpreter import MINIMAL_ENV
 
 Call = Callable[..., Ended]
 
@@ -56,7 +56,9 @@ def test_unknown_flag_is_told_in_the_known_shape(pycodex: Call) -> None:
 
 
 def test_unknown_feature_is_told(pycodex: Call) -> None:
-    assert pycodex("--enable", "nope", "sandbox", "linux", "true") == Ended(1, "", "Error: Unknown feature flag: nope\n")
+    assert pycodex("--enable", "nope", "sandbox", "linux", "true") == Ended(
+        1, "", "Error: Unknown feature flag: nope\n"
+    )
 
 
 def test_module_is_the_same_program(home: Path) -> None:

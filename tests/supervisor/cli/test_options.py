@@ -52,7 +52,8 @@ def error_of(*argv: str) -> str:
     return str(caught.value)
 
 
-TAIL = f"\n\nUsage: {USAGE}\n\nFor more information, try '--help'."
+MORE = "\n\nFor more information, try '--help'."
+TAIL = f"\n\nUsage: {USAGE}{MORE}"
 
 
 @pytest.mark.parametrize(
@@ -72,13 +73,11 @@ TAIL = f"\n\nUsage: {USAGE}\n\nFor more information, try '--help'."
         (("-s", "-s"), "error: the argument '--switch' cannot be used multiple times" + TAIL),
         (
             ("-v",),
-            "error: a value is required for '--value <WORD>' but none was supplied\n\n"
-            "For more information, try '--help'.",
+            "error: a value is required for '--value <WORD>' but none was supplied" + MORE,
         ),
         (
             ("-c", "--switch"),
-            "error: a value is required for '--config <key=value>' but none was supplied\n\n"
-            "For more information, try '--help'.",
+            "error: a value is required for '--config <key=value>' but none was supplied" + MORE,
         ),
     ],
 )

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from support.cli import Ended, cli_argv
 from support.interpreter import MINIMAL_ENV
 from support.waiting import eventually
@@ -94,8 +95,8 @@ def test_writable_roots_come_from_file_and_flags(
     assert (extra / "x").exists()
 
 
-def test_slash_tmp_can_be_excluded(pycodex: Call, tmp_path: Path) -> None:
-    target = tmp_path / "x"
+def test_slash_tmp_can_be_excluded(pycodex: Call, slash_tmp: Path) -> None:
+    target = slash_tmp / "x"
     exclude = ("-c", "sandbox_workspace_write.exclude_slash_tmp=true")
     assert pycodex("sandbox", "linux", "--full-auto", *exclude, "touch", str(target)).code == 1
     assert pycodex("sandbox", "linux", "--full-auto", "touch", str(target)).code == 0
@@ -215,7 +216,10 @@ def test_current_directory_that_is_gone_is_told(scratch: Path) -> None:
         (("linux", "--log-denials", "true"), "error: unexpected argument '--log-denials' found"),
         (("--nope",), "error: unexpected argument '--nope' found"),
         (("nope",), "error: unrecognized subcommand 'nope'"),
-        (("linux", "--full-auto", "--full-auto", "x"), "error: the argument '--full-auto' cannot be used multiple times"),
+        (
+            ("linux", "--full-auto", "--full-auto", "x"),
+            "error: the argument '--full-auto' cannot be used multiple times",
+        ),
         (("-P", "p", "--full-auto", "--", "x"), "error: the argument '--full-auto' cannot be used with "),
     ],
 )
@@ -265,13 +269,20 @@ def test_command_may_handle_the_signal_itself(home: Path) -> None:
 def test_interrupt_key_ends_the_command(home: Path) -> None:
     pid, terminal = pty.fork()
     if pid == 0:
-        argv = cli_argv("sandbox", "linux", "sh", "-c", "echo ready; sleep 600")
+        argv = cli_argv("sandbox", "linux", "sh", "-c", "echo ready; read line")
         os.execve(argv[0], argv, {**MINIMAL_ENV, "CODEX_HOME": str(home)})
     seen = b""
     while b"ready" not in seen:
         assert select.select([terminal], [], [], 20)[0]
         seen += os.read(terminal, 1000)
     os.write(terminal, b"\x03")
-    _, status = eventually(lambda: (waited := os.waitpid(pid, os.WNOHANG))[0] and waited)
+    ended: list[int] = []
+
+    def has_ended() -> bool:
+        waited, status = os.waitpid(pid, os.WNOHANG)
+        ended.extend([os.waitstatus_to_exitcode(status)] if waited else [])
+        return bool(ended)
+
+    eventually(has_ended)
     os.close(terminal)
-    assert os.waitstatus_to_exitcode(status) == 130
+    assert ended == [130]

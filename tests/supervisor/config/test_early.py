@@ -4,11 +4,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.interpreter import modules_loaded_by
 
 from pycodex.supervisor.config import early
+from support.interpreter import modules_loaded_by
 
 LOAD = "from pycodex.supervisor.config import early; early.load({'CODEX_HOME': sys.argv[1]}, sys.argv[2:], cwd='/')"
 
@@ -93,6 +93,7 @@ def test_bad_override_is_named(text: str, message: str) -> None:
     assert str(caught.value) == message
 
 
+@settings(database=None)
 @given(st.text(alphabet="truefalsinf0123456789+-_.:/~@%#\"'[]{}= \n\txX", max_size=12))
 def test_values_read_without_the_parser_are_those_of_the_parser(raw: str) -> None:
     raw = raw.strip()
@@ -114,7 +115,7 @@ def test_parser_is_loaded_for_a_file(tmp_path: Path) -> None:
 
 
 def test_overrides_beat_the_file_key_by_key(tmp_path: Path) -> None:
-    (tmp_path / "config.toml").write_text('a = 1\n[t]\nx = 1\ny = [1, 2]\n')
+    (tmp_path / "config.toml").write_text("a = 1\n[t]\nx = 1\ny = [1, 2]\n")
     settings = load(tmp_path, "t.y=[3]", "t.z=new", "a.b=2")
     assert settings.values == {"a": {"b": 2}, "t": {"x": 1, "y": [3], "z": "new"}}
 

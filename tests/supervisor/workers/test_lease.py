@@ -148,7 +148,7 @@ async def test_output_beyond_the_allowance_ends_the_worker(kind: str) -> None:
         order = command("true", job_id="job", credit_bytes=1000, output_cap_bytes=2000)
     else:
         order = RunFileJob(
-            job_id="job", name="n", arguments=b"", cwd="/", confinement=Confinement(), output_cap_bytes=3000
+            job_id="job", name="n", arguments=b"", cwd="/", confinement=Confinement(), output_cap_bytes=1500
         )
     job = CollectedJob(order)
     hand = carried(job)

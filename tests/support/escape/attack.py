@@ -76,12 +76,13 @@ def unconfined(world: World, argv: Sequence[str]) -> Command:
 def start(world: World, command: Command, **options: Any) -> "subprocess.Popen[bytes]":
     """In a session of its own: an attack on the process group must not reach the tests."""
     defaults: dict[str, Any] = {
+        "cwd": world.ws,
         "stdin": subprocess.DEVNULL,
         "stdout": subprocess.PIPE,
         "stderr": subprocess.PIPE,
         "start_new_session": True,
     }
-    return subprocess.Popen(command.argv, cwd=world.ws, env=command.env, **(defaults | options))
+    return subprocess.Popen(command.argv, env=command.env, **(defaults | options))
 
 
 def finish(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:

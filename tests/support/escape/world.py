@@ -98,6 +98,7 @@ class World:
 
     base: Path
     ws: Path
+    codex_home: Path
     scratch: Path
     token: str
     expected: set[int] = field(default_factory=children)
@@ -111,7 +112,7 @@ class World:
         base = Path(tempfile.mkdtemp(prefix=PREFIX, dir=BASE_PARENT))
         base.chmod(0o755)
         scratch = Path(tempfile.mkdtemp(prefix=PREFIX, dir="/tmp"))
-        world = cls(base, base / "ws", scratch, PREFIX + secrets.token_hex(8))
+        world = cls(base, base / "ws", base / "codex_home", scratch, PREFIX + secrets.token_hex(8))
         shutil.copytree(template, world.ws, symlinks=True)
         populate(world.out)
         for folder in (world.home, world.codex_home, world.home / ".ssh"):
@@ -128,10 +129,6 @@ class World:
     @property
     def home(self) -> Path:
         return self.base / "home"
-
-    @property
-    def codex_home(self) -> Path:
-        return self.base / "codex_home"
 
     @property
     def environment(self) -> dict[str, str]:

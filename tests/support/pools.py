@@ -1,0 +1,50 @@
+"""Pools of fake or real workers for tests, checked to leave nothing behind.
+
+Owns how a test opens a pool in a directory of its own. Knows nothing of what is run.
+"""
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psutil
+
+from pycodex.supervisor.workers.launch import Launched
+from pycodex.supervisor.workers.pool import Pool, PoolSettings, open_pool
+from pycodex.supervisor.workers.roster import RosterSettings
+
+
+class Pools:
+    """`async with pools.open(...) as pool`: afterwards no process and no file of the pool may be left."""
+
+    def __init__(self, base: str, launch: Callable[[], Launched]) -> None:
+        self.base = base
+        self.launch = launch
+
+    @asynccontextmanager
+    async def open(
+        self, *, max_running: int = 64, launch: Callable[[], Launched] | None = None, **workers: Any
+    ) -> AsyncIterator[Pool]:
+        settings = PoolSettings(max_running=max_running, workers=RosterSettings(**workers))
+        before = descendants()
+        env = {"XDG_RUNTIME_DIR": self.base}
+        async with open_pool(settings, env=env, launch=launch or self.launch) as pool:
+            yield pool
+        assert descendants() - before == set()
+        assert os.listdir(self.base) == []
+
+
+def descendants(pid: int | None = None) -> set[int]:
+    """Processes below `pid`, or below this one."""
+    try:
+        return {child.pid for child in psutil.Process(pid).children(recursive=True)}
+    except psutil.NoSuchProcess:
+        return set()
+
+
+def workers_of(pool: Pool) -> set[int]:
+    """The zygote's direct children."""
+    if pool.zygote_pid is None:
+        return set()
+    return {child.pid for child in psutil.Process(pool.zygote_pid).children()}
