@@ -41,6 +41,7 @@ class Seat:
 
 def take_seat(level: str, *, network: bool) -> Seat:
     """The part that needs no order: done while idle, in the process that will run the work."""
+    init.become_unreachable()
     if level == UNCONFINED:
         return Seat(level, network=True, abi=0, prepared=None)
     abi = landlock_rules.landlock_abi()
@@ -102,9 +103,7 @@ def check_landlock_suffices(confinement: Confinement) -> None:
         )
 
 
-def confine(
-    confinement: Confinement, seat: Seat, cwd: str, *, inside: "Callable[[], None] | None" = None
-) -> None:
+def confine(confinement: Confinement, seat: Seat, cwd: str, *, inside: "Callable[[], None] | None" = None) -> None:
     """Apply everything to this process, for good.
 
     `inside` is called once, in the new view of the file system but before privileges are dropped.
@@ -116,7 +115,6 @@ def confine(
         os.chdir(cwd)
         if inside is not None:
             inside()
-        init.become_unreachable()
         kernel.close_on_exec_from(_FIRST_PRIVATE_FD)
         return
     if seat.level == UNCONFINED or seat.network != confinement.network:
@@ -132,7 +130,6 @@ def confine(
         inside()
     capabilities.drop()
     landlock_rules.restrict(confinement, seat.abi, private_dev=seat.level == FULL)
-    init.become_unreachable()
     kernel.close_on_exec_from(_FIRST_PRIVATE_FD)
     seccomp_filter.load(_filter_for(confinement, seat))
 

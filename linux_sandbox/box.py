@@ -20,9 +20,9 @@ _SIGKILL = 9
 
 
 def open_box(level: str, *, network: bool, line: "tuple[int, int]", body: "Callable[[int], None]") -> int:
-    """Start the first process and return its pid. `line` is our end and the child's, which `body` gets.
+    """Start the first process and return its pid, without waiting for it: `confirm_birth` does.
 
-    Raises Unenforceable if the namespaces of level `full` cannot be had.
+    `line` is our end and the child's, which `body` gets. Raises Unenforceable if there are no namespaces to be had.
     """
     ours, theirs = line
     identity = os.getuid(), os.getgid()
@@ -34,17 +34,19 @@ def open_box(level: str, *, network: bool, line: "tuple[int, int]", body: "Calla
         os.close(ours)
         _run_first_process(level, identity, theirs, body)
     os.close(theirs)
-    answer = hear(ours)
+    return pid
+
+
+def confirm_birth(pid: int, line: int) -> None:
+    """Raises Unenforceable, with the process gone, if its namespaces could not be set up."""
+    answer = hear(line)
     if answer is None or answer[0] != "born":
         os.waitpid(pid, 0)
         reason = answer[1] if answer else "the first process was killed"
         raise Unenforceable(f"this host does not let us set up namespaces ({reason})")
-    return pid
 
 
-def _run_first_process(
-    level: str, identity: "tuple[int, int]", line: int, body: "Callable[[int], None]"
-) -> None:
+def _run_first_process(level: str, identity: "tuple[int, int]", line: int, body: "Callable[[int], None]") -> None:
     """Never returns."""
     try:
         kernel.prctl(kernel.PR_SET_PDEATHSIG, _SIGKILL)

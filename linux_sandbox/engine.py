@@ -5,13 +5,13 @@ The worker and the command line see this object and none of the modules behind i
 
 import os
 
-from pycodex.linux_sandbox import apply, box, init, kernel, placeholders, tree, watch
+from pycodex.linux_sandbox import apply, box, init, kernel, placeholders, seccomp_filter, tree, watch
 from pycodex.linux_sandbox.line import hear, tell
 from pycodex.protocol.confinement import FULL, LANDLOCK, NO_LEVEL, Confinement, Ended, Enforced, Limits, Unenforceable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from pycodex.linux_sandbox.guard import Guard
@@ -39,6 +39,14 @@ class Engine:
     def open_box(self, level: str, *, network: bool, line: "tuple[int, int]", body: "Callable[[int], None]") -> int:
         return box.open_box(level, network=network, line=line, body=body)
 
+    def confirm_birth(self, pid: int, line: int) -> None:
+        box.confirm_birth(pid, line)
+
+    def preload(self) -> None:
+        """Read what every box needs once, in the process that all of them are forked from."""
+        for network in (False, True):
+            seccomp_filter.program(network=network)
+
     def take_seat(self, level: str, *, network: bool) -> apply.Seat:
         return apply.take_seat(level, network=network)
 
@@ -54,7 +62,7 @@ class Engine:
     def reap_until(self, command: int) -> Ended:
         return init.reap_until(command)
 
-    def hold_placeholders(self, paths: "Iterable[str]", ledger: str) -> placeholders.Held:
+    def hold_placeholders(self, paths: "Sequence[str]", ledger: str) -> placeholders.Held:
         return placeholders.hold(paths, ledger)
 
     def watch_protected(self, confinement: Confinement) -> "Guard":
@@ -92,6 +100,7 @@ def _try_level(level: str) -> Enforced:
 
     try:
         pid = box.open_box(level, network=False, line=line, body=body)
+        box.confirm_birth(pid, line[0])
         message = hear(line[0])
         os.waitpid(pid, 0)
     finally:

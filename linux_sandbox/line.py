@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _HEADER_BYTES = 4
 
 
-def tell(fd: int, *message: object) -> None:
+def tell(fd: int, *message: "Any") -> None:
     data = marshal.dumps(message)
     rest = len(data).to_bytes(_HEADER_BYTES, "little") + data
     while rest:

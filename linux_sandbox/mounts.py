@@ -179,8 +179,9 @@ def _open(entry: Entry) -> int:
     try:
         return kernel.call("openat2", kernel.AT_FDCWD, os.fsencode(entry.path), how, len(how))
     except OSError as error:
+        reason = os.strerror(error.errno or 0)
         raise Unenforceable(
-            f"cannot hold {entry.path} to '{entry.access}': {os.strerror(error.errno or 0)} (it changed meanwhile: try again)"
+            f"cannot hold {entry.path} to '{entry.access}': {reason} (it changed meanwhile: try again)"
         ) from None
 
 

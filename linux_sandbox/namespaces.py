@@ -23,7 +23,11 @@ def map_own_identity(uid: int, gid: int) -> None:
     """In the child: the same user and group inside as outside, and nobody else."""
     # A non-dumpable process may not write its own maps.
     kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
-    for name, text in (("setgroups", b"deny"), ("uid_map", b"%d %d 1" % (uid, uid)), ("gid_map", b"%d %d 1" % (gid, gid))):
+    for name, text in (
+        ("setgroups", b"deny"),
+        ("uid_map", b"%d %d 1" % (uid, uid)),
+        ("gid_map", b"%d %d 1" % (gid, gid)),
+    ):
         fd = os.open(f"/proc/self/{name}", os.O_WRONLY | os.O_CLOEXEC)
         try:
             os.write(fd, text)

@@ -35,9 +35,7 @@ class _Unseated(Unenforceable):
     """The host cannot give this level at all, whatever the command."""
 
 
-def run_once(
-    confinement: Confinement, *, argv: "Sequence[str]", cwd: str, env: "Mapping[str, str]"
-) -> Outcome:
+def run_once(confinement: Confinement, *, argv: "Sequence[str]", cwd: str, env: "Mapping[str, str]") -> Outcome:
     """Raises Unenforceable or CannotExec; in both cases nothing of the command has run."""
     old_mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, (*_FORWARDED, _signal.SIGCHLD))
     kernel.become_subreaper()
@@ -52,9 +50,7 @@ def run_once(
         _signal.pthread_sigmask(_signal.SIG_SETMASK, old_mask)
 
 
-def _run_at_best_level(
-    confinement: Confinement, argv: "Sequence[str]", cwd: str, env: "Mapping[str, str]"
-) -> Outcome:
+def _run_at_best_level(confinement: Confinement, argv: "Sequence[str]", cwd: str, env: "Mapping[str, str]") -> Outcome:
     if confinement.unconfined_because:
         return _run(UNCONFINED, confinement, argv, cwd, env)
     try:
@@ -72,9 +68,7 @@ def _run_guarded(confinement: Confinement, argv: "Sequence[str]", cwd: str, env:
     return outcome.replace(notes=(*outcome.notes, *guard.restore()))
 
 
-def _run(
-    level: str, confinement: Confinement, argv: "Sequence[str]", cwd: str, env: "Mapping[str, str]"
-) -> Outcome:
+def _run(level: str, confinement: Confinement, argv: "Sequence[str]", cwd: str, env: "Mapping[str, str]") -> Outcome:
     line = os.pipe()
 
     def body(to_parent: int) -> None:
@@ -82,6 +76,7 @@ def _run(
 
     try:
         pid = box.open_box(level, network=confinement.network, line=line, body=body)
+        box.confirm_birth(pid, line[0])
     except Unenforceable as error:
         os.close(line[0])
         raise _Unseated(str(error)) from None
@@ -158,9 +153,7 @@ def _wait(pid: int, limits: Limits) -> "tuple[int | None, str]":
     return interrupted_by, reason
 
 
-def _next_signal(
-    waited: "set[int]", deadline: "float | None", *, watched: bool
-) -> "_signal.struct_siginfo | None":
+def _next_signal(waited: "set[int]", deadline: "float | None", *, watched: bool) -> "_signal.struct_siginfo | None":
     if deadline is None and not watched:
         return _signal.sigwaitinfo(waited)
     patience = watch.INTERVAL_SECONDS if watched else _GRACE_SECONDS

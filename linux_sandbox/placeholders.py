@@ -10,15 +10,17 @@ attacker, so nothing is followed and only empty directories of that mode are eve
 import errno
 import fcntl
 import os
+import time
 
 from pycodex.protocol.confinement import PLACEHOLDER_MODE, Unenforceable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
 _LEDGER_CAP_BYTES = 1 << 20
 _LEDGER_COMPACT_BYTES = 1 << 16
+_LOCK_PATIENCE_SECONDS = 2.0
 
 
 class Held:
@@ -36,12 +38,15 @@ class Held:
         self._holds.clear()
 
 
-def hold(paths: "Iterable[str]", ledger: str) -> Held:
+def hold(paths: "Sequence[str]", ledger: str) -> Held:
     """Make and lock them. A name that has become something else meanwhile needs no standing in."""
     holds: list[tuple[str, int]] = []
+    if ledger:
+        # Before they are made: what is remembered in vain does no harm.
+        _remember(ledger, paths)
     for path in paths:
         try:
-            fd = _make_and_lock(path, ledger)
+            fd = _make_and_lock(path)
         except OSError as error:
             Held(holds).release()
             raise Unenforceable(f"cannot protect the missing {path}: {error.strerror}") from None
@@ -63,9 +68,9 @@ def sweep(ledger: str) -> None:
     os.close(fd)
 
 
-def _make_and_lock(path: str, ledger: str) -> "int | None":
+def _make_and_lock(path: str) -> "int | None":
     for _ in range(100):
-        created = _make(path)
+        _make(path)
         try:
             fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -74,9 +79,7 @@ def _make_and_lock(path: str, ledger: str) -> "int | None":
             if error.errno in (errno.ENOTDIR, errno.ELOOP):
                 return None
             raise
-        fcntl.flock(fd, fcntl.LOCK_SH)
-        if created and ledger:
-            _remember(ledger, path)
+        _lock_shared(fd)
         # The last holder may have removed it between our open and our lock.
         if _is_at(path, fd):
             return fd
@@ -84,16 +87,30 @@ def _make_and_lock(path: str, ledger: str) -> "int | None":
     raise OSError(errno.EBUSY, "it keeps vanishing", path)
 
 
-def _make(path: str) -> bool:
+def _lock_shared(fd: int) -> None:
+    """Bounded: a confined command can lock what it can open, and must not be able to stop us by it."""
+    deadline = time.monotonic() + _LOCK_PATIENCE_SECONDS
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                os.close(fd)
+                raise OSError(errno.EBUSY, "another process holds a lock on it") from None
+            time.sleep(0.002)
+        else:
+            return
+
+
+def _make(path: str) -> None:
     # Never visible with another mode: a survey at the same moment must know it for what it is.
     umask = os.umask(0)
     try:
         os.mkdir(path, PLACEHOLDER_MODE)
     except FileExistsError:
-        return False
+        return
     finally:
         os.umask(umask)
-    return True
 
 
 def _is_at(path: str, fd: int) -> bool:
@@ -140,11 +157,11 @@ def _open_ledger(ledger: str, flags: int, *, create: bool) -> "int | None":
     return fd
 
 
-def _remember(ledger: str, path: str) -> None:
+def _remember(ledger: str, paths: "Sequence[str]") -> None:
     fd = _open_ledger(ledger, os.O_RDWR | os.O_APPEND, create=True)
     if fd is None:
         return
-    os.write(fd, os.fsencode(path) + b"\0")
+    os.write(fd, b"".join(os.fsencode(path) + b"\0" for path in paths))
     if os.lseek(fd, 0, os.SEEK_CUR) > _LEDGER_COMPACT_BYTES:
         os.lseek(fd, 0, os.SEEK_SET)
         _compact(fd, os.read(fd, _LEDGER_CAP_BYTES))

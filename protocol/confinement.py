@@ -46,7 +46,7 @@ class Limits(Record):
 
 
 class Confinement(Record):
-    """Everything a backend needs to know. `unconfined_because` is the only way to run without a sandbox, and says why."""
+    """Everything a backend needs to know. `unconfined_because` is the only way to no sandbox at all, and says why."""
 
     base: "str" = READ
     """Access to whatever no entry names: `read` (the whole disk) or `none` (restricted reads)."""

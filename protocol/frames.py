@@ -163,7 +163,13 @@ _FACTS: dict[str, type[Record]] = {cls.__name__: cls for cls in (Ready, Started,
 
 
 def encode(message: Order | Fact) -> bytes:
-    data: bytes = msgpack.packb([VERSION, type(message).__name__, message.to_plain()], use_bin_type=True)
+    for name, value in message.__dict__.items():
+        if isinstance(value, tuple | dict) and len(value) > MAX_ITEMS:
+            raise BadFrame(f"{name} of {len(value)} items exceeds {MAX_ITEMS}")
+    # File names and environments may hold bytes that are no UTF-8, which Python keeps as lone surrogates.
+    data: bytes = msgpack.packb(
+        [VERSION, type(message).__name__, message.to_plain()], use_bin_type=True, unicode_errors="surrogateescape"
+    )
     if len(data) > MAX_FRAME_BYTES:
         raise BadFrame(f"{type(message).__name__} of {len(data)} bytes exceeds {MAX_FRAME_BYTES}")
     return data
@@ -182,7 +188,13 @@ def _decode(data: bytes, kinds: dict[str, type[Record]]) -> Record:
         raise BadFrame(f"{len(data)} bytes exceed {MAX_FRAME_BYTES}")
     try:
         message = msgpack.unpackb(
-            data, raw=False, strict_map_key=True, max_array_len=MAX_ITEMS, max_map_len=MAX_ITEMS, max_ext_len=0
+            data,
+            raw=False,
+            strict_map_key=True,
+            max_array_len=MAX_ITEMS,
+            max_map_len=MAX_ITEMS,
+            max_ext_len=0,
+            unicode_errors="surrogateescape",
         )
     except (ValueError, TypeError, UnicodeDecodeError, RecursionError, msgpack.exceptions.UnpackException) as error:
         raise BadFrame(f"not msgpack: {error}") from None
@@ -190,7 +202,7 @@ def _decode(data: bytes, kinds: dict[str, type[Record]]) -> Record:
         raise BadFrame("not a message of this version")
     record = kinds.get(message[1]) if type(message[1]) is str else None
     if record is None:
-        raise BadFrame(f"unknown kind {message[1]!r:.40}")
+        raise BadFrame("unknown kind of message")
     try:
         return record.from_plain(message[2])
     except BadRecord as error:

@@ -92,7 +92,7 @@ class Record:
         for name, value in plain.items():
             kind = cls._fields.get(name) if type(name) is str else None
             if kind is None:
-                raise BadRecord(f"{cls.__name__}: unknown field {name!r}")
+                raise BadRecord(f"{cls.__name__}: unknown field {name!r:.40}")
             values[name] = _checked(kind, value, f"{cls.__name__}.{name}")
         if len(values) != len(cls._fields):
             raise BadRecord(f"{cls.__name__}: missing {', '.join(sorted(cls._fields.keys() - values.keys()))}")

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-def run_once(
-    confinement: Confinement, *, argv: "Sequence[str]", cwd: str, env: "Mapping[str, str]"
-) -> Outcome:
+def run_once(confinement: Confinement, *, argv: "Sequence[str]", cwd: str, env: "Mapping[str, str]") -> Outcome:
     """Run with this process's stdin, stdout and stderr. Raises Unenforceable, or CannotExec."""
     if sys.platform != "linux":
         raise Unenforceable(f"no sandbox backend for {sys.platform}")

@@ -4,8 +4,8 @@ Owns every decision about paths: which are writable, which stay protected inside
 the protection holds, and when to refuse. Pure: the same permissions and survey give the same plan, and no file is
 touched. Knows nothing of how a backend enforces it.
 
-The order of force, weakest first: the base, granted paths (the deepest wins), protected names, CODEX_HOME, paths that
-are never read.
+The order of force, weakest first: the base, granted paths (the deepest wins), protected names, our own installation,
+CODEX_HOME, paths that are never read.
 """
 
 from pycodex.protocol.confinement import LINK, NONE, PIN, READ, WRITE, Confinement, Entry, Limits, Unenforceable
@@ -57,6 +57,7 @@ def plan(
     draft = _Draft(NONE if permissions.rules or permissions.restricted_read else READ, survey)
     draft.grant()
     draft.protect_codex_home()
+    draft.protect_installation()
     draft.protect_names()
     if deny_read_defaults and permissions.network_access and survey.auth is not None:
         draft.deny(survey.auth)
@@ -213,6 +214,13 @@ class _Draft:
         elif home.kind not in _NOT_THERE:
             self.put(home.path, READ)
         self._ways.append(home)
+
+    def protect_installation(self) -> None:
+        """Our own code, unless it is the very workspace: then its owner is working on it."""
+        for place in self.survey.installation:
+            if place.kind == DIRECTORY and place.path not in self._roots and self.access(place.path) == WRITE:
+                self.put(place.path, READ)
+                self._ways.append(place)
 
     def protect_names(self) -> None:
         for guard in sorted(self.survey.guards, key=lambda guard: _depth(guard.place.path)):

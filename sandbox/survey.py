@@ -6,6 +6,7 @@ more than `MAX_POINTER_BYTES`. Must stay cheap: it runs before each call. Knows 
 """
 
 import os
+import sys
 from errno import ENAMETOOLONG
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 
@@ -26,7 +27,7 @@ from pycodex.protocol.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pycodex.protocol.permissions import FsRule, Permissions
 
@@ -108,12 +109,27 @@ class Survey(Record):
     """Resolved if it exists, else as it was given; `home` says where the way leads."""
     home: "Place | None" = None
     auth: "Place | None" = None
+    installation: "tuple[Place, ...]" = ()
+    """Where our own code and interpreter are loaded from."""
 
 
-def survey(permissions: "Permissions", *, cwd: str, env: "Mapping[str, str]", codex_home: str) -> Survey:
+def own_installation() -> "tuple[str, ...]":
+    """Whoever can write here decides what runs unconfined at the next start."""
+    return sys.prefix, os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+
+
+def survey(
+    permissions: "Permissions",
+    *,
+    cwd: str,
+    env: "Mapping[str, str]",
+    codex_home: str,
+    installation: "Sequence[str] | None" = None,
+) -> Survey:
     """Look at everything that `plan` must know. Raises UserFacing for a path that cannot be used at all.
 
     `cwd` is the directory the permissions are about: the session's, not one that a model chose for a single command.
+    `installation` is for those who plan for another program than this one.
     """
     disk = _Disk()
     here = _working_directory(disk, cwd)
@@ -137,6 +153,9 @@ def survey(permissions: "Permissions", *, cwd: str, env: "Mapping[str, str]", co
     if not roots:
         return found
     return found.replace(
+        installation=tuple(
+            disk.resolve(path) for path in (own_installation() if installation is None else installation)
+        ),
         guards=tuple(guard for root in dict.fromkeys((*roots, here.path)) for guard in _guards(disk, root)),
         shared=tuple(disk.resolve(path).path for path in ("/tmp", tmpdir) if path),
     )

@@ -31,7 +31,7 @@ LEAN_MODULES = (
 )
 LEAN_FOLDERS = ("linux_sandbox",)
 NOT_LEAN = ("linux_sandbox.seccomp_build",)
-LEAN_STDLIB = {"os", "sys", "errno", "stat", "posix", "time", "ctypes", "struct"}
+LEAN_STDLIB = {"os", "sys", "errno", "stat", "posix", "time", "ctypes", "struct", "fcntl"}
 
 # Each costs a good part of the interpreter's own start-up, or is a library that a worker must not hold.
 HEAVY = {

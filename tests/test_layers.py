@@ -31,7 +31,10 @@ FOLDERS = {
         libraries=("msgpack",),
     ),
     "supervisor": Allowed(
-        ours=("protocol", *(f"sandbox.{name}" for name in ("plan", "survey", "denial", "oneshot", "backend"))),
+        ours=(
+            "protocol",
+            *(f"sandbox.{name}" for name in ("plan", "survey", "denial", "diagnosis", "oneshot", "backend")),
+        ),
         libraries=("httpx", "lark", "msgpack", "outcome", "psutil", "pydantic", "trio", "zmq"),
     ),
 }

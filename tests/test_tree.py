@@ -11,10 +11,16 @@ BEHAVIOUR_FOLDERS = {"escape", "faults", "interop", "support"}
 STRUCTURE_TESTS = {"conftest.py", "test_imports.py", "test_layers.py", "test_packages.py", "test_tree.py"}
 BANNED_WORDS = {"common", "handler", "helper", "helpers", "manager", "misc", "util", "utils"}
 MAX_MODULE_LINES = 600
+# A table of cases is read by looking up, not from the top.
+MAX_TEST_LINES = 900
 
 
 def own_files() -> list[Path]:
     return [*(module.path for module in modules()), *python_files("tests", "bench")]
+
+
+def most_lines(path: Path) -> int:
+    return MAX_TEST_LINES if path.is_relative_to(ROOT / "tests") else MAX_MODULE_LINES
 
 
 def relative(path: Path) -> str:
@@ -68,7 +74,7 @@ def test_every_module_that_is_not_empty_has_a_docstring() -> None:
 
 
 def test_no_module_is_too_long_to_read() -> None:
-    long = [relative(path) for path in own_files() if len(path.read_bytes().splitlines()) > MAX_MODULE_LINES]
+    long = [relative(path) for path in own_files() if len(path.read_bytes().splitlines()) > most_lines(path)]
     assert long == []
 
 

@@ -76,9 +76,7 @@ class Call:
         if order.timeout_ms is not None:
             self._deadline = self._started_at + order.timeout_ms / 1000
         credit = order.credit_bytes if isinstance(order, RunCommand) else order.output_cap_bytes
-        self._outflow = Outflow(
-            order.job_id, cap_bytes=order.output_cap_bytes, credit_bytes=credit, send=self._push
-        )
+        self._outflow = Outflow(order.job_id, cap_bytes=order.output_cap_bytes, credit_bytes=credit, send=self._push)
 
     def run(self) -> int:
         confinement, level = self._order.confinement, self._ends.enforced.level
@@ -126,7 +124,9 @@ class Call:
 
     def _loop(self) -> None:
         while not self._is_over():
-            for fd, _ in self._poller.poll(self._patience_ms()):
+            ready = [fd for fd, _ in self._poller.poll(self._patience_ms())]
+            # The line first: that the command has started is told before what it said.
+            for fd in sorted(ready, key=self._ends.line.__ne__):
                 handler = self._on_ready.get(fd)
                 if handler is not None:
                     handler()
@@ -322,9 +322,7 @@ class Call:
 
     def _end_tree(self) -> None:
         """After this nothing of the call is alive, but what unconfined work left running on purpose."""
-        left_on_purpose = (
-            self._ends.enforced.level == UNCONFINED and self._ended is not None and not self._reason
-        )
+        left_on_purpose = self._ends.enforced.level == UNCONFINED and self._ended is not None and not self._reason
         if left_on_purpose:
             self._left = self._leave_running()
         elif self._ended is None or self._ended.survivors or self._ends.enforced.level != FULL:
@@ -333,6 +331,7 @@ class Call:
     def _leave_running(self) -> "tuple[int, ...]":
         os.waitpid(self._ends.pid, 0)
         self._ends.pid = 0
+        self._engine.kill_descendants(os.getpid(), spare=frozenset(self._engine.children(os.getpid())))
         left = tuple(self._engine.descendants(os.getpid()))
         if left:
             os.write(self._birth.spare_fd, b"".join(b"%d\n" % pid for pid in left))
@@ -374,14 +373,13 @@ class Call:
 def _for_child(order: "RunCommand | RunFileJob") -> Task:
     if isinstance(order, RunFileJob):
         return Task(
-            subject=order.cwd,
             cwd=order.cwd,
+            env={},
             confinement=order.confinement,
             job=order.name,
             arguments=order.arguments,
         )
     return Task(
-        subject=order.argv[0] if order.argv else "",
         cwd=order.cwd,
         argv=order.argv,
         env=order.env,

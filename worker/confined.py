@@ -9,12 +9,12 @@ import os
 
 from pycodex.protocol.confinement import Confinement, Ended, Unenforceable
 from pycodex.protocol.record import Record
-from pycodex.sandbox.backend import host_backend
 from pycodex.worker.jobs import run_file_job
 from pycodex.worker.terminal_line import send_fd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from pycodex.linux_sandbox.apply import Seat
@@ -27,10 +27,9 @@ _STANDARD_FDS = (0, 1, 2)
 class Task(Record):
     """The part of an order that the child needs; comes from the worker, which has checked it."""
 
-    subject: "str"
     cwd: "str"
     argv: "tuple[str, ...]" = ()
-    env: "dict[str, str]" = {}
+    env: "dict[str, str]"
     confinement: "Confinement"
     has_stdin: "bool" = False
     merged: "bool" = False
@@ -59,14 +58,16 @@ class Confined:
         self._line = line
         self._pipes = pipes
         self._terminal = ""
+        self._subject = ""
 
-    def serve(self, *, level: str, network: bool) -> None:
+    def serve(self, *, level: str, network: bool, rehearse: "Callable[[], None]") -> None:
         tell, hear = self._engine.tell, self._engine.hear
         try:
             seat = self._engine.take_seat(level, network=network)
         except Unenforceable as error:
             tell(self._line, "unseated", str(error))
             return
+        rehearse()
         tell(self._line, "seated", self._engine.describe(seat).to_plain())
         message = hear(self._line)
         if message is None:
@@ -77,8 +78,7 @@ class Confined:
         except Unenforceable as error:
             tell(self._line, "refused", str(error))
         except OSError as error:
-            subject = os.fsdecode(error.filename or task.subject)
-            tell(self._line, "failed", f"{subject}: {os.strerror(error.errno or 0)}", error.errno or 0)
+            tell(self._line, "failed", f"{self._subject}: {os.strerror(error.errno or 0)}", error.errno or 0)
         except BaseException as error:
             tell(self._line, "failed", f"{type(error).__name__}: {error}", 0)
 
@@ -88,7 +88,9 @@ class Confined:
                 self._open_terminal(task.rows, task.cols)
 
         engine = self._engine
+        self._subject = task.cwd
         engine.confine(task.confinement, seat, task.cwd, inside=inside)
+        self._subject = task.argv[0] if task.argv else "no command"
         if task.job:
             engine.tell(self._line, "started")
             status = run_file_job(task.job, task.arguments, self._pipes.stdout)

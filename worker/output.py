@@ -69,9 +69,7 @@ class Outflow:
 
     def _emit(self, name: str, stream: _Stream, data: bytes) -> None:
         self._send(
-            Output(
-                job_id=self._job_id, stream=name, sequence=stream.sequence, data=data, skipped_bytes=stream.skipped
-            )
+            Output(job_id=self._job_id, stream=name, sequence=stream.sequence, data=data, skipped_bytes=stream.skipped)
         )
         stream.sequence += 1
         stream.skipped = 0

@@ -7,12 +7,12 @@ _FD_BYTES = 4
 
 def send_fd(line: int, fd: int) -> None:
     """One byte with the descriptor."""
-    with _borrowed(line) as socket:
+    with _Borrowed(line) as socket:
         socket.sendmsg([b"T"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fd.to_bytes(_FD_BYTES, "little"))])
 
 
 def receive_fd(line: int) -> int:
-    with _borrowed(line) as socket:
+    with _Borrowed(line) as socket:
         _, ancillary, _, _ = socket.recvmsg(1, _socket.CMSG_SPACE(_FD_BYTES))
     for level, kind, data in ancillary:
         if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
@@ -20,7 +20,7 @@ def receive_fd(line: int) -> int:
     raise OSError("no descriptor came with the message")
 
 
-class _borrowed:
+class _Borrowed:
     """A socket object over a descriptor that stays open."""
 
     def __init__(self, fd: int) -> None:

@@ -13,7 +13,6 @@ from pycodex.protocol.confinement import NO_LEVEL, Enforced, Unenforceable
 from pycodex.protocol.frames import (
     MAX_FRAME_BYTES,
     BadFrame,
-    Failed,
     Ready,
     Refused,
     RunCommand,
@@ -22,7 +21,7 @@ from pycodex.protocol.frames import (
     encode,
 )
 from pycodex.sandbox.backend import host_backend
-from pycodex.worker import confined
+from pycodex.worker import confined, rehearsal
 from pycodex.worker.call import Call
 from pycodex.worker.ends import CONFINED, Birth, Ends, end
 from pycodex.worker.zmtp import Dealer, ProtocolError
@@ -39,12 +38,11 @@ def live(birth: Birth) -> int:
         refusal = str(error)
     try:
         dealer = Dealer(birth.socket_path, max_message_bytes=MAX_FRAME_BYTES)
-        dealer.push(
-            encode(Ready(token=birth.token, pid=os.getpid(), flavour=birth.flavour, enforced=ends.enforced))
-        )
+        dealer.push(encode(Ready(token=birth.token, pid=os.getpid(), flavour=birth.flavour, enforced=ends.enforced)))
         dealer.flush(block=True)
         order = _await_order(dealer, birth, ends)
-    except (OSError, ProtocolError):
+    except (OSError, ProtocolError, BadFrame):
+        # Nobody to work for, or one who does not speak our language.
         order = None
     if order is None:
         end(ends)
@@ -70,13 +68,17 @@ def _open(birth: Birth) -> Ends:
         for fd in (stdin_write, stdout_read, stderr_read, birth.liveness_fd, birth.spare_fd):
             os.close(fd)
         pipes = confined.Pipes(stdin_read, stdout_write, stderr_write)
-        confined.Confined(engine, line, pipes).serve(level=birth.level, network=network)
+        confined.Confined(engine, line, pipes).serve(level=birth.level, network=network, rehearse=rehearsal.of_confined)
 
     ends = Ends()
     ends.pid = engine.open_box(birth.level, network=network, line=(ours, theirs), body=body)
     for fd in (stdin_read, stdout_write, stderr_write):
         os.close(fd)
     ends.line, ends.stdin, ends.stdout, ends.stderr = ours, stdin_write, stdout_read, stderr_read
+    rehearsal.of_worker()
+    pid, ends.pid = ends.pid, 0
+    engine.confirm_birth(pid, ours)
+    ends.pid = pid
     message = engine.hear(ours)
     if message is None or message[0] != "seated":
         end(ends)
@@ -96,19 +98,9 @@ def _await_order(dealer: Dealer, birth: Birth, ends: Ends) -> "RunCommand | RunF
             if fd != dealer.fileno():
                 return None
         for message in dealer.pull():
-            order = _first_order(message, dealer)
-            if order is not None:
+            order = decode_order(message)
+            # Stop, Credit and the like can only follow the order that they belong to.
+            if isinstance(order, RunCommand | RunFileJob):
                 return order
         if dealer.closed:
             return None
-
-
-def _first_order(message: bytes, dealer: Dealer) -> "RunCommand | RunFileJob | None":
-    try:
-        order = decode_order(message)
-    except BadFrame as error:
-        dealer.push(encode(Failed(job_id="", text=f"bad order: {error}")))
-        dealer.flush(block=True)
-        return None
-    # Stop, Credit and the like can only follow the order that they belong to.
-    return order if isinstance(order, RunCommand | RunFileJob) else None

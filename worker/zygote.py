@@ -42,6 +42,7 @@ class Zygote:
         self._engine.become_subreaper()
         host = self._engine.examine()
         self._send({"hello": VERSION, "pid": os.getpid(), "host": host.to_plain()})
+        self._engine.preload()
         # Children share these pages for as long as nobody walks over them.
         gc.collect()
         gc.disable()
@@ -100,9 +101,7 @@ class Zygote:
     def _sweep(self) -> None:
         """Whoever is our child and not a worker has lost its worker."""
         orphans = [
-            pid
-            for pid in self._engine.children(os.getpid())
-            if pid not in self._workers and pid not in self._spared
+            pid for pid in self._engine.children(os.getpid()) if pid not in self._workers and pid not in self._spared
         ]
         if orphans:
             self._engine.kill_descendants(os.getpid(), spare=frozenset((*self._workers, *self._spared)))

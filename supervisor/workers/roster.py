@@ -173,6 +173,13 @@ class Roster:
         worker.deadline = now + self.settings.linger_s
         self._tend_by(max(self._quiet_until, now))
 
+    def failed(self, worker: Worker, how: str) -> None:
+        """It ended before it was of any use. When that goes on, those who wait are told."""
+        self._failures[worker.flavour] += 1
+        logger.warning("worker %s: %s", worker.pid, how)
+        if self._failures[worker.flavour] >= MAX_FAILURES:
+            self._fail_seekers(worker.flavour, f"no worker could be started: {how}")
+
     def withdraw(self, worker: Worker) -> None:
         """It is not to be given to anybody any more."""
         self._starting.discard(worker)
@@ -202,10 +209,7 @@ class Roster:
             return
         if worker.state in (State.STARTING, State.READY):
             self.withdraw(worker)
-            self._failures[worker.flavour] += 1
-            logger.warning("worker %s %s while it was %s", worker.pid, worker.death, worker.state.name.lower())
-            if self._failures[worker.flavour] >= MAX_FAILURES:
-                self._fail_seekers(worker.flavour, f"no worker could be started: {worker.death} before it was ready")
+            self.failed(worker, f"{worker.death} before it was {'ready' if worker.state is State.STARTING else 'used'}")
         self._bury(worker)
         self.top_up()
 
@@ -257,10 +261,9 @@ class Roster:
             if worker.state is State.BEREAVED:
                 self._hear_last_words(worker, now)
             elif worker.deadline <= now and worker.state is State.STARTING:
-                text = f"no worker was ready within {self.settings.ready_timeout_s:g} s"
+                # Waited for long enough: no second try.
                 self._failures[worker.flavour] = MAX_FAILURES
-                worker.kill(text)
-                self._fail_seekers(worker.flavour, text)
+                worker.kill(f"it was not ready within {self.settings.ready_timeout_s:g} s")
             elif worker.deadline <= now:
                 worker.deadline = math.inf
                 worker.end_itself()

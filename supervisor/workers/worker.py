@@ -150,11 +150,14 @@ class Worker(Peer):
         if self.state in (State.KILLED, State.GONE):
             return
         self._roster.withdraw(self)
+        starting = self.state is State.STARTING
         self.state = State.KILLED
         self.deadline = math.inf
         self._roster.endpoint.forget(self)
         self._end_process()
         self.lose_job(why)
+        if starting:
+            self._roster.failed(self, why)
 
     def lose_job(self, why: str) -> None:
         job, self.job, self.job_id = self.job, None, ""

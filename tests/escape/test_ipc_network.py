@@ -21,6 +21,7 @@ SOCKETS = [
     Attack("every_family", "I08", by_report=True),
     Attack("named_protocols", "I09", by_report=True),
 ]
+LOCAL = [attack for attack in SOCKETS if "unix" in attack.name or attack.name == "pass_descriptor_out"]
 # These hold with the network on as well.
 SHARED = [
     Attack("io_uring", "I10", by_report=True, may_be_missing=True),
@@ -54,6 +55,13 @@ class TestSharedObjects:
     def test_is_stopped(self, world: World, attack: Attack, mode: Mode) -> None:
         world.add_shared_objects()
         stop(world, FAMILY, attack, mode)
+
+
+@pytest.mark.parametrize("attack", LOCAL, ids=str)
+def test_the_network_does_not_open_local_sockets(world: World, attack: Attack) -> None:
+    """The session bus, docker and ssh-agent listen there: reaching one is as good as leaving the sandbox."""
+    world.add_listeners()
+    stop(world, FAMILY, attack, WITH_NETWORK)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)

@@ -42,7 +42,11 @@ _START = "sys.path.insert(0, sys.argv[2]); from support.fake_worker import main;
 
 
 def launcher(mode: str = "") -> Callable[[], Launched]:
-    """`mode`: `mute` (workers never greet), `stillborn` (workers die at once), `dead` (the zygote dies at once)."""
+    """A start of this zygote, in one of the modes below.
+
+    `mute`: workers never greet. `stillborn`: they die at once. `impostor`: they claim to be another process. `disguised`:
+    they claim another flavour. `dead`: the zygote itself dies at once.
+    """
     tests_dir = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     return lambda: launch_python(_START, tests_dir, mode)
 
@@ -131,6 +135,10 @@ class FakeWorker:
         self.ready = ready
         if mode == "mute":
             signal.pause()
+        if mode == "impostor":
+            ready = ready.replace(pid=1)
+        elif mode == "disguised":
+            ready = ready.replace(flavour="unconfined")
         self.say(ready)
         order = self.hear()
         self.job_id = order.job_id

@@ -4,8 +4,10 @@ Owns how a test opens a pool in a directory of its own. Knows nothing of what is
 """
 
 import os
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import psutil
@@ -13,6 +15,16 @@ import psutil
 from pycodex.supervisor.workers.launch import Launched
 from pycodex.supervisor.workers.pool import Pool, PoolSettings, open_pool
 from pycodex.supervisor.workers.roster import RosterSettings
+
+
+@contextmanager
+def short_base() -> Iterator[str]:
+    """A private directory for runtime directories, not below pytest's own: socket paths are short."""
+    path = tempfile.mkdtemp(prefix="pcx-", dir="/tmp")
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path)
 
 
 class Pools:

@@ -211,7 +211,8 @@ def control_groups(world: World) -> object:
 
 
 def core_dumps(world: World) -> object:
-    return max(resource.getrlimit(resource.RLIMIT_CORE)) != 0
+    """One byte is none as well: too small for a file, and the one size for which the kernel starts no dump program."""
+    return max(resource.getrlimit(resource.RLIMIT_CORE)) > 1
 
 
 def inject_input(world: World) -> object:

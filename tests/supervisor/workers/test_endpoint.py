@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import trio
 import zmq
-from support.waiting import eventually_async
 
 from pycodex.protocol.confinement import Enforced
 from pycodex.protocol.frames import MAX_FRAME_BYTES, Credit, Exited, Fact, Ready, Started, decode_order, encode
 from pycodex.protocol.ids import new_token
 from pycodex.supervisor.workers.endpoint import Congested, Endpoint, JobFact, Peer, Unroutable
+from support.waiting import eventually_async
 
 ENFORCED = Enforced(level="none")
 

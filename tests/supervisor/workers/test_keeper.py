@@ -8,14 +8,14 @@ import sys
 import pytest
 import trio
 import trio.testing
-from support.fake_worker import command, launcher
-from support.pools import Pools, workers_of
-from support.waiting import eventually_async
 
 from pycodex.protocol.frames import Started
 from pycodex.supervisor.workers.launch import Launched
 from pycodex.supervisor.workers.lease import WorkerLost
 from pycodex.supervisor.workers.pool import open_pool
+from support.fake_worker import command, launcher
+from support.pools import Pools, workers_of
+from support.waiting import eventually_async
 
 
 def alive(pids: set[int]) -> set[int]:

@@ -3,7 +3,6 @@
 import pytest
 import trio
 import trio.testing
-from support.fake_worker import command
 
 from pycodex.protocol.confinement import Confinement, Enforced
 from pycodex.protocol.frames import (
@@ -33,6 +32,7 @@ from pycodex.supervisor.workers.lease import (
     WorkerLost,
     flavour_of,
 )
+from support.fake_worker import command
 
 ENFORCED = Enforced(level="none")
 EXITED = Exited(job_id="job", code=0, enforced=ENFORCED)

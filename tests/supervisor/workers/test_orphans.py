@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from support.waiting import eventually, eventually_async
 
 from pycodex.supervisor.workers.orphans import become_subreaper, kill_trees, reap, tree_of
+from support.waiting import eventually, eventually_async
 
 # A child, a grandchild in a session of its own, and a line with their numbers when all are there.
 FAMILY = """

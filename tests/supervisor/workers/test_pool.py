@@ -7,9 +7,6 @@ from pathlib import Path
 import pytest
 import trio
 import trio.testing
-from support.fake_worker import command
-from support.pools import Pools, workers_of
-from support.waiting import eventually_async
 
 from pycodex.protocol.confinement import Confinement
 from pycodex.protocol.errors import UserFacing
@@ -17,6 +14,9 @@ from pycodex.protocol.frames import Exited, Failed, Output, Refused, RunCommand,
 from pycodex.supervisor.workers.capture import Captured
 from pycodex.supervisor.workers.lease import JobFailed, JobRefused, PoolClosed, WorkerLost
 from pycodex.supervisor.workers.pool import Pool
+from support.fake_worker import command
+from support.pools import Pools, workers_of
+from support.waiting import eventually_async
 
 
 async def test_result_has_both_streams_and_the_code(fake_pools: Pools) -> None:

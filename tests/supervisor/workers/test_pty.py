@@ -4,13 +4,13 @@ import os
 
 import pytest
 import trio
-from support.fake_worker import TERMINAL, command
-from support.pools import Pools, workers_of
-from support.waiting import eventually_async
 
 from pycodex.protocol.frames import RunCommand
 from pycodex.supervisor.workers.lease import JobFailed, JobOver, JobRefused, WorkerLost
 from pycodex.supervisor.workers.pty import Polled, PtySessions, TooManyProcesses, UnknownProcess
+from support.fake_worker import TERMINAL, command
+from support.pools import Pools, workers_of
+from support.waiting import eventually_async
 
 LONG_MS = 60_000
 

@@ -6,10 +6,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.interpreter import python_argv
 
 from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.workers.runtime_dir import open_runtime_dir
+from support.interpreter import python_argv
 
 HOLDER = """
 import sys

@@ -6,12 +6,12 @@ import signal
 import msgpack
 import pytest
 import trio
-from support.fake_worker import launcher
-from support.waiting import eventually_async
 
 from pycodex.supervisor.workers.launch import launch_python
 from pycodex.supervisor.workers.orphans import become_subreaper
 from pycodex.supervisor.workers.zygote import Died, Forked, Zygote, ZygoteGone, describe_status
+from support.fake_worker import launcher
+from support.waiting import eventually_async
 
 SAYING = """
 import msgpack, socket

@@ -231,6 +231,19 @@ class World:
             remove(path)
 
 
+def changes(before: dict[str, object], after: dict[str, object]) -> list[str]:
+    """What differs between two observations, one line each."""
+    differences = []
+    for name, old in before.items():
+        new = after[name]
+        if isinstance(old, dict) and isinstance(new, dict):
+            keys = sorted(old.keys() | new.keys())
+            differences += [f"{key}: {old.get(key)} -> {new.get(key)}" for key in keys if old.get(key) != new.get(key)]
+        elif old != new:
+            differences.append(f"{name}: {old} -> {new}")
+    return differences
+
+
 def remove(path: Path) -> None:
     """Removes a tree whose modes an attacker may have changed."""
     if path.is_symlink() or path.is_file():
