@@ -1,6 +1,7 @@
 # Each target makes its virtual environment by itself: only Python 3.11 or newer, git and make must be there.
 PYTHON ?= python3
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 BIN := .venv/bin
 STAMP := .venv/.installed-for
 READY := .venv/.compiled
@@ -29,7 +30,7 @@ format: $(STAMP) ## rewrite the code in the project's style
 	$(BIN)/ruff format .
 
 bench: $(READY) ## measure the parts
-	$(BIN)/python bench/run.py
+	$(BIN)/python bench/run.py --json build/bench.json $(BENCH_ARGS)
 
 clean: ## remove everything that was made here
 	rm -rf .venv build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _FIRST_PRIVATE_FD = 3
+_TRUNCATION_SINCE = 3
 
 
 class Seat:
@@ -45,8 +46,7 @@ def take_seat(level: str, *, network: bool) -> Seat:
     if level == UNCONFINED:
         return Seat(level, network=True, abi=0, prepared=None)
     abi = landlock_rules.landlock_abi()
-    if abi < 1:
-        raise Unenforceable("this kernel has no Landlock (it needs 5.13 or later, with `landlock` among its LSMs)")
+    check_landlock_version(abi, level)
     prepared = None
     if level == FULL:
         try:
@@ -62,7 +62,11 @@ def describe(seat: Seat) -> Enforced:
     full = seat.level == FULL
     fs, net_tcp, scopes, ioctl_dev, degraded = landlock_rules.describe(seat.abi)
     if not full:
-        degraded = (*degraded, "no namespaces: protected paths are only checked after the call")
+        degraded = (
+            *degraded,
+            "no namespaces: protected paths are only checked after the call",
+            "no namespaces: a command that may write anywhere can change modes and times of all files of this user",
+        )
     elif seat.prepared is not None and not seat.prepared.private_proc:
         degraded = (*degraded, "the host's /proc stays visible")
     return Enforced(
@@ -84,22 +88,37 @@ def describe(seat: Seat) -> Enforced:
     )
 
 
-def check_landlock_suffices(confinement: Confinement) -> None:
-    """Without mounts nothing can be taken away again below a path that was granted."""
-    if any(entry.access == NONE for entry in confinement.entries):
+def check_landlock_version(abi: int, level: str) -> None:
+    if abi < 1:
+        raise Unenforceable("this kernel has no Landlock (it needs 5.13 or later, with `landlock` among its LSMs)")
+    if level == LANDLOCK and abi < _TRUNCATION_SINCE:
         raise Unenforceable(
-            "this host forbids user namespaces, and without them reads of "
-            f"{next(e.path for e in confinement.entries if e.access == NONE)} cannot be denied"
-            " (set [sandbox] deny_read_defaults = false if that is the default list, or allow user namespaces)"
+            f"Landlock version {abi} of this kernel lets every file be truncated, and without user namespaces nothing"
+            " else prevents it (it needs Linux 6.2 or later, or user namespaces)"
         )
-    carved = [e.path for e in confinement.entries if e.access not in (WRITE, READ)]
-    if confinement.base != NONE:
-        carved += [e.path for e in confinement.entries if e.access == READ]
+
+
+def check_landlock_suffices(confinement: Confinement) -> None:
+    """Without mounts nothing can be taken away again below a path that was granted.
+
+    Where nothing may be written, there is nothing to take away but denied reads. Where something may, protected paths
+    and the modes and times of other files are at the command's mercy: only for those who have accepted that.
+    """
+    check_landlock_version(landlock_rules.landlock_abi(), LANDLOCK)
+    granted = [e.path for e in confinement.entries if e.access in (READ, WRITE)]
+    for denied in (e.path for e in confinement.entries if e.access == NONE):
+        if confinement.base != NONE or any(denied.startswith(path.rstrip("/") + "/") for path in granted):
+            raise Unenforceable(
+                f"this host forbids user namespaces, and without them reads of {denied} cannot be denied"
+                " (set [sandbox] deny_read_defaults = false if that is the default list, or allow user namespaces)"
+            )
     writes = any(entry.access == WRITE for entry in confinement.entries)
-    if (carved or confinement.placeholders or writes) and not confinement.landlock_only:
+    carved = confinement.base == WRITE and (confinement.entries or confinement.placeholders)
+    if (writes or carved) and not confinement.landlock_only:
         raise Unenforceable(
             "this host forbids user namespaces, and without them protected paths in writable roots cannot be enforced;"
-            " set [sandbox] landlock_only = true to accept a check after each command instead"
+            " set `[sandbox] landlock_only = true` or `features.use_legacy_landlock = true` to accept a check after"
+            " each command instead"
         )
 
 

@@ -8,7 +8,7 @@ import _signal
 import os
 import time
 
-from pycodex.linux_sandbox import apply, box, init, kernel, placeholders, tree, watch
+from pycodex.linux_sandbox import apply, box, init, kernel, placeholders, streams, tree, watch
 from pycodex.linux_sandbox.line import hear, tell
 from pycodex.protocol.confinement import (
     FULL,
@@ -41,22 +41,24 @@ def run_once(confinement: Confinement, *, argv: "Sequence[str]", cwd: str, env: 
     kernel.become_subreaper()
     if confinement.ledger:
         placeholders.sweep(confinement.ledger)
-    held = placeholders.hold(confinement.placeholders, confinement.ledger) if confinement.placeholders else None
     try:
         return _run_at_best_level(confinement, argv, cwd, env)
     finally:
-        if held is not None:
-            held.release()
         _signal.pthread_sigmask(_signal.SIG_SETMASK, old_mask)
 
 
 def _run_at_best_level(confinement: Confinement, argv: "Sequence[str]", cwd: str, env: "Mapping[str, str]") -> Outcome:
     if confinement.unconfined_because:
         return _run(UNCONFINED, confinement, argv, cwd, env)
+    # Without mounts there is nothing to cover a missing name with: there the guard removes what was made of it.
+    held = placeholders.hold(confinement.placeholders, confinement.ledger) if confinement.placeholders else None
     try:
         return _run(FULL, confinement, argv, cwd, env)
     except _Unseated:
         apply.check_landlock_suffices(confinement)
+    finally:
+        if held is not None:
+            held.release()
     return _run_guarded(confinement, argv, cwd, env)
 
 
@@ -64,8 +66,12 @@ def _run_guarded(confinement: Confinement, argv: "Sequence[str]", cwd: str, env:
     from pycodex.linux_sandbox.guard import watch_protected
 
     guard = watch_protected(confinement)
-    outcome = _run(LANDLOCK, confinement, argv, cwd, env)
-    return outcome.replace(notes=(*outcome.notes, *guard.restore()))
+    notes: tuple[str, ...] = ()
+    try:
+        outcome = _run(LANDLOCK, confinement, argv, cwd, env)
+    finally:
+        notes = guard.restore()
+    return outcome.replace(notes=(*outcome.notes, *notes))
 
 
 def _run(level: str, confinement: Confinement, argv: "Sequence[str]", cwd: str, env: "Mapping[str, str]") -> Outcome:
@@ -102,7 +108,7 @@ def _serve(
     try:
         seat = apply.take_seat(level, network=confinement.network)
         step = "refused"
-        apply.confine(confinement, seat, cwd)
+        apply.confine(confinement, seat, cwd, inside=streams.reopen_read_only if level == FULL else None)
         subject = argv[0]
         pid = init.start(argv, env)
     except Unenforceable as error:

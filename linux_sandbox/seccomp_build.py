@@ -6,8 +6,7 @@ architecture. Needs pyseccomp and libseccomp, so nothing imports it at run time;
 A layer is one program. `offline` and `online` are complete filters of which every confined process gets one. The others
 are stacked on top where a weaker level asks for them; the kernel takes the strictest answer of all layers:
 `shared` where the process lives in the host's pid and ipc namespaces, `unscoped` where moreover Landlock does not yet
-confine signals, `frozen` where file metadata must not change and no read-only mount says so. `init` is the allow-list
-of the reaper.
+confine signals, `frozen` where file metadata must not change and no read-only mount says so.
 
 Comparisons that must match to deny look at the lower 32 bits only wherever the kernel takes an int, so that rubbish in
 the upper half does not slip through; comparisons that deny by difference look at all 64, and rubbish is denied.
@@ -57,12 +56,6 @@ class Rule(NamedTuple):
     names: str
     conditions: tuple[Condition, ...] = ()
     answer: int = errno.EPERM
-
-
-class Layer(NamedTuple):
-    rules: tuple[Rule, ...]
-    default: int = pyseccomp.ALLOW
-    """What happens to a call without a rule. With any other default than ALLOW the rules allow instead of deny."""
 
 
 def is_int(argument: int, value: int) -> Condition:
@@ -227,31 +220,22 @@ FROZEN = (
     Rule("file_setattr"),
 )
 
-INIT = (
-    Rule("wait4 waitid read write close exit exit_group"),
-    Rule("rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigtimedwait sigaltstack restart_syscall"),
-    Rule("mmap munmap mremap mprotect madvise brk futex"),
-    Rule("getpid getppid gettid clock_gettime sched_yield poll ppoll"),
-    Rule("kill", (is_int(1, 0),)),
-)
-
 LAYERS = {
-    "offline": Layer(OFFLINE),
-    "online": Layer(ONLINE),
-    "shared": Layer(SHARED),
-    "unscoped": Layer(UNSCOPED),
-    "frozen": Layer(FROZEN),
-    "init": Layer(INIT, default=pyseccomp.ERRNO(errno.EPERM)),
+    "offline": OFFLINE,
+    "online": ONLINE,
+    "shared": SHARED,
+    "unscoped": UNSCOPED,
+    "frozen": FROZEN,
 }
 
 _LOAD, _RETURN, _JUMP, _JUMP_EQUAL, _JUMP_GREATER, _JUMP_GREATER_EQUAL = 0x20, 0x06, 0x05, 0x15, 0x25, 0x35
 _NUMBER_OFFSET, _ARCH_OFFSET = 0, 4
 
 
-def build(arch: str, layer: Layer) -> bytes:
+def build(arch: str, layer: tuple[Rule, ...]) -> bytes:
     """The program of one layer for one architecture, whatever machine this is."""
     token = ARCHITECTURES[arch]
-    program = pyseccomp.SyscallFilter(layer.default)
+    program = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
     if token != pyseccomp.system_arch():
         program.remove_arch(pyseccomp.system_arch())
         program.add_arch(token)
@@ -259,8 +243,8 @@ def build(arch: str, layer: Layer) -> bytes:
     # A binary tree: the kernel tries the filter with every number when it is loaded, so depth is start-up time.
     program.set_attr(pyseccomp.Attr.CTL_OPTIMIZE, 2)
     by_number = []
-    for rule in layer.rules:
-        action = pyseccomp.ERRNO(rule.answer) if layer.default == pyseccomp.ALLOW else pyseccomp.ALLOW
+    for rule in layer:
+        action = pyseccomp.ERRNO(rule.answer)
         conditions = [_argument(condition) for condition in rule.conditions]
         for name in rule.names.split():
             if name in NEWER_THAN_LIBSECCOMP:

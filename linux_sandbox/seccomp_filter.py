@@ -38,11 +38,6 @@ def program(
     return tuple(_layer(name) for name in names)
 
 
-def program_for_init() -> "tuple[bytes, ...]":
-    """The allow-list of the process that only reaps."""
-    return (_layer("init"),)
-
-
 def load(layers: "tuple[bytes, ...]") -> None:
     """Bind this thread and what it starts, for good. Sets no_new_privs, without which the kernel refuses."""
     kernel.no_new_privileges()

@@ -82,7 +82,7 @@ class Call:
         confinement, level = self._order.confinement, self._ends.enforced.level
         held = None
         try:
-            if confinement.placeholders and level != UNCONFINED:
+            if confinement.placeholders and level == FULL:
                 held = self._engine.hold_placeholders(confinement.placeholders, confinement.ledger)
             guard = self._engine.watch_protected(confinement) if level == LANDLOCK else None
             self._begin()

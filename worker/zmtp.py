@@ -30,11 +30,15 @@ class Dealer:
     def __init__(self, path: str, *, max_message_bytes: int) -> None:
         self._max = max_message_bytes
         self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-        self._socket.connect(path)
         self._in = bytearray()
         self._out = bytearray()
         self.closed = False
-        self._shake_hands()
+        try:
+            self._socket.connect(path)
+            self._shake_hands()
+        except BaseException:
+            self.close()
+            raise
 
     def fileno(self) -> int:
         return self._socket.fileno()

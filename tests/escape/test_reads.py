@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from support.escape.attack import Attack, attacker_argv, confined, prove, run, stop
+from support.escape.command import Command
+from support.escape.fingerprint import fingerprint
 from support.escape.world import AUTH_SECRET, MODES, READ_ONLY, WITH_NETWORK, WORKSPACE_WRITE, Mode, World
+from support.interpreter import IMPORT_PATH
+from support.tree import ROOT, top_packages
 
 FAMILY = "reads"
 ATTACKS = [
@@ -61,3 +65,19 @@ def test_the_rest_of_the_disk_can_be_read(secretive: World) -> None:
     secretive.extra |= {"denied": str(secretive.home / ".bashrc"), "secret": "# rc"}
     outcome = run(secretive, confined(secretive, READ_ONLY, attacker_argv(FAMILY, "read_secret", secretive)))
     assert "open" in outcome.report["detail"]["worked"]
+
+
+def test_our_own_code_is_protected_wherever_it_lies(world: World) -> None:
+    """Somebody works on pycodex with pycodex, or installed it into the project: what it rewrites would run free."""
+    package = world.ws / "lib" / "pycodex"
+    for name in top_packages():
+        shutil.copytree(ROOT / name, package / name, ignore=shutil.ignore_patterns("__pycache__"))
+    world.extra["package"] = str(package)
+    command = confined(world, WORKSPACE_WRITE, attacker_argv(FAMILY, "rewrite_own_code", world))
+    argv = [word.replace(repr(IMPORT_PATH), repr(str(package.parent))) for word in command.argv]
+    assert argv != command.argv
+    argv.insert(1, "-B")
+    before = fingerprint(package)
+    outcome = run(world, Command(argv, command.env))
+    assert fingerprint(package) == before
+    assert not outcome.achieved, outcome.report

@@ -158,6 +158,29 @@ def test_a_root_that_turns_into_a_link_opens_nothing(world: World) -> None:
     assert changes(before, world.observe(WORKSPACE_WRITE)) == []
 
 
+@pytest.mark.parametrize("how", ["configured", "TMPDIR", "below a link"])
+def test_a_missing_root_cannot_be_made_a_link_to_elsewhere(world: World, how: str) -> None:
+    """One call puts a link where a writable root is expected; the next one must not follow it."""
+    world.aim("out")
+    spot = (world.scratch if how == "TMPDIR" else world.ws) / "later"
+    root = spot / "full" if how == "below a link" else spot
+    options = ("--full-auto", "-c", f'sandbox_workspace_write.writable_roots=["{root}"]')
+    mode = WORKSPACE_WRITE if how == "TMPDIR" else Mode("roots", options)
+    command = confined(world, mode, ["/bin/ln", "-s", str(world.out), str(spot)])
+    if how == "TMPDIR":
+        command.env["TMPDIR"] = str(root)
+    process = start(world, command)
+    finish(process)
+    assert (process.returncode, spot.is_symlink()) == (0, True)
+    before = world.observe(mode)
+    world.extra["target"] = str(root.resolve())
+    again = confined(world, mode, attacker_argv(FAMILY, "create", world))
+    if how == "TMPDIR":
+        again.env["TMPDIR"] = str(root)
+    finish(start(world, again))
+    assert changes(before, world.observe(mode)) == []
+
+
 HOSTILE_CONFIG = """
 sandbox_mode = "danger-full-access"
 default_permissions = "all"

@@ -19,7 +19,7 @@ X86_64, AARCH64 = 0xC000003E, 0xC00000B7
 I386, ARM = 0x40000003, 0x40000028
 ARCHES = {"x86_64": X86_64, "aarch64": AARCH64}
 BASES = ("offline", "online")
-LAYERS = (*BASES, "shared", "unscoped", "frozen", "init")
+LAYERS = (*BASES, "shared", "unscoped", "frozen")
 DENIED, UNKNOWN = failing_with(errno.EPERM), failing_with(errno.ENOSYS)
 NUMBERS = range(472)
 RUBBISH = 0xDEADBEEF << 32
@@ -115,15 +115,6 @@ ORDINARY = """
     setpriority prlimit64 shmget semget msgget mq_open name_to_handle_at statx statmount mseal getxattrat
     file_getattr rseq_slice_yield setsid setpgid getpid gettid
 """
-REAPING = """
-    wait4 waitid read write close exit exit_group mmap munmap mremap brk madvise mprotect futex
-    rt_sigaction rt_sigprocmask rt_sigreturn restart_syscall getpid clock_gettime
-"""
-NOT_REAPING = """
-    openat open execve execveat clone clone3 fork socket connect sendmsg sendto ptrace mount unlink unlinkat renameat2
-    chmod fchmod setns unshare prctl seccomp tgkill rt_sigqueueinfo pidfd_open io_uring_setup prlimit64 ioctl fcntl dup2
-    bpf keyctl shmat setxattrat
-"""
 
 
 @pytest.mark.parametrize("arch", ARCHES)
@@ -141,7 +132,6 @@ def test_exactly_these_calls_are_denied_outright(arch: str, layer: str) -> None:
         ("shared", f"prlimit64 setpriority ioprio_set ioctl {PLACEMENT}"),
         ("unscoped", "kill tkill tgkill pidfd_send_signal fcntl ioctl"),
         ("frozen", ""),
-        ("init", "kill"),
     ],
 )
 def test_arguments_are_read_of_exactly_these_calls(arch: str, layer: str, names: str) -> None:
@@ -222,11 +212,6 @@ DENIED_CALLS = {
         *(Call("fcntl", (3, command | upper)) for command in (8, 10, 15) for upper in (0, RUBBISH)),
         *(Call("ioctl", (3, request)) for request in (0x8901, 0x8902)),
     ],
-    ("init",): [
-        Call("kill", (-1, 9)),
-        Call("kill", (4711, 15)),
-        *(Call(name) for name in NOT_REAPING.split()),
-    ],
 }
 
 ALLOWED_CALLS = {
@@ -269,10 +254,6 @@ ALLOWED_CALLS = {
         *(Call(name) for name in "rt_sigaction alarm setitimer timer_create openat".split()),
     ],
     ("frozen",): [Call(name) for name in "openat write ftruncate getxattr fgetxattr flock mkdirat statx".split()],
-    ("init",): [
-        Call("kill", (-1, 0)),
-        *(Call(name) for name in REAPING.split()),
-    ],
 }
 
 

@@ -284,51 +284,6 @@ attempt("own group", os.kill, 0, signal.SIGUSR1)
     }
 
 
-# os.wait4 loads the module `resource` when it is first used, which the filter would forbid.
-REAPER = """
-import os, resource, struct, sys
-from pycodex.linux_sandbox import kernel, seccomp_filter
-reader, writer = os.pipe()
-reaper = os.fork()
-if reaper == 0:
-    kernel.become_subreaper()
-    command = os.fork()
-    if command == 0:
-        os.close(writer)
-        if os.fork() == 0:
-            os._exit(5)
-        os._exit(7)
-    seccomp_filter.load(seccomp_filter.program_for_init())
-    statuses = []
-    try:
-        while True:
-            pid, status, usage = os.wait4(-1, 0)
-            statuses.append(os.waitstatus_to_exitcode(status))
-    except ChildProcessError:
-        pass
-    ballast = [bytes(1 << 16) for _ in range(100)]
-    try:
-        os.open("/dev/null", os.O_RDONLY)
-        denied = 0
-    except PermissionError:
-        denied = 1
-    try:
-        os.fork()
-    except PermissionError:
-        denied += 1
-    os.write(writer, struct.pack("=4i", *sorted(statuses), denied, len(ballast)))
-    os._exit(3)
-os.close(writer)
-answer = struct.unpack("=4i", os.read(reader, 100))
-print(*answer, os.waitstatus_to_exitcode(os.waitpid(reaper, 0)[1]))
-"""
-
-
-def test_reaper_can_reap_and_report_and_no_more() -> None:
-    done = subprocess.run(python_argv(REAPER), env=MINIMAL_ENV, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.stdout, done.stderr) == ("5 7 2 100 3\n", "")
-
-
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the other instruction sets of x86-64 machines")
 def test_other_instruction_sets_of_the_machine_are_closed() -> None:
     code = f"raw('x32', 0x40000000 | {number_of('getpid')})"

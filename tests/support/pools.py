@@ -6,7 +6,7 @@ Owns how a test opens a pool in a directory of its own. Knows nothing of what is
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -60,3 +60,15 @@ def workers_of(pool: Pool) -> set[int]:
     if pool.zygote_pid is None:
         return set()
     return {child.pid for child in psutil.Process(pool.zygote_pid).children()}
+
+
+def alive(pids: Iterable[int]) -> set[int]:
+    """Those that still run; what only waits to be reaped, by whoever adopted it, does not."""
+    return {pid for pid in pids if _runs(pid)}
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

@@ -3,7 +3,7 @@
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -14,6 +14,7 @@ from support.pools import short_base
 from support.waiting import eventually
 
 MAX_BYTES = 8 << 20
+WORD = b"go on"
 GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00NULL" + bytes(48)
 
 
@@ -135,8 +136,9 @@ def test_closed_router_is_noticed(router: Router) -> None:
 
 
 def test_messages_before_the_close_are_not_lost(path: str) -> None:
-    with pretender(path, greeting() + frame(b"one") + frame(b"x" * 1000) + frame(b"two")):
+    with pretender(path, greeting(), frame(b"one") + frame(b"x" * 1000) + frame(b"two"), stay=False):
         dealer = connect(path)
+        send(dealer, WORD)
         assert receive(dealer, 3) == [b"one", b"x" * 1000, b"two"]
         dealer.close()
 
@@ -160,37 +162,54 @@ def greeting() -> bytes:
 
 
 class Conversation:
-    """A listener that says given bytes to whoever connects, one piece after the other, and then waits."""
+    """A listener that shakes hands with whoever connects, waits for one word, says more, and then waits or goes."""
 
-    def __init__(self, path: str, pieces: tuple[bytes, ...], *, stay: bool) -> None:
+    def __init__(self, path: str, handshake: Sequence[bytes], then: Sequence[bytes], *, stay: bool) -> None:
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(path)
         self._listener.listen()
         self._stay = stay
         self._peer: socket.socket | None = None
-        self._thread = threading.Thread(target=self._talk, args=(pieces,))
+        self._thread = threading.Thread(target=self._talk, args=(handshake, then))
         self._thread.start()
 
-    def _talk(self, pieces: tuple[bytes, ...]) -> None:
+    def _talk(self, handshake: Sequence[bytes], then: Sequence[bytes]) -> None:
+        self._peer, _ = self._listener.accept()
         try:
-            self._peer, _ = self._listener.accept()
-            for piece in pieces:
+            for piece in handshake:
+                self._peer.send(piece)
+            if then:
+                self._await_word(self._peer)
+            for piece in then:
                 self._peer.send(piece)
         except OSError:
             return  # the dealer had enough
         if not self._stay:
             self._peer.close()
 
+    @staticmethod
+    def _await_word(peer: socket.socket) -> None:
+        heard = b""
+        while not heard.endswith(WORD):
+            heard += peer.recv(1000)
+
     def close(self) -> None:
-        self._listener.close()
         self._thread.join()
+        self._listener.close()
         if self._peer is not None:
             self._peer.close()
 
 
 @contextmanager
-def pretender(path: str, *pieces: bytes, stay: bool = True) -> Iterator[Conversation]:
-    conversation = Conversation(path, pieces, stay=stay)
+def pretender(
+    path: str, handshake: bytes, then: bytes = b"", *, stay: bool = True, piece_bytes: int = 1 << 20
+) -> Iterator[Conversation]:
+    """`piece_bytes`: how much is said in one breath."""
+
+    def pieces(data: bytes) -> list[bytes]:
+        return [data[place : place + piece_bytes] for place in range(0, len(data), piece_bytes)]
+
+    conversation = Conversation(path, pieces(handshake), pieces(then), stay=stay)
     try:
         yield conversation
     finally:
@@ -198,9 +217,10 @@ def pretender(path: str, *pieces: bytes, stay: bool = True) -> Iterator[Conversa
 
 
 def test_split_reads_make_no_difference(path: str) -> None:
-    whole = greeting() + frame(b"short") + frame(b"long" * 100) + frame(b"\x04PING\x00\x00", flags=4) + frame(b"last")
-    with pretender(path, *(whole[place : place + 1] for place in range(len(whole)))):
+    said = frame(b"short") + frame(b"long" * 100) + frame(b"\x04PING\x00\x00", flags=4) + frame(b"last")
+    with pretender(path, greeting(), said, piece_bytes=1):
         dealer = connect(path)
+        send(dealer, WORD)
         assert receive(dealer, 3) == [b"short", b"long" * 100, b"last"]
         dealer.close()
 
@@ -238,6 +258,7 @@ def test_handshake_with_something_else_fails(path: str, said: bytes) -> None:
 def test_what_no_supervisor_sends_ends_the_conversation(path: str, said: bytes) -> None:
     with pretender(path, greeting(), said):
         dealer = connect(path)
+        send(dealer, WORD)
         with pytest.raises(ProtocolError):
             receive(dealer, 1)
         dealer.close()

@@ -75,3 +75,18 @@ def write_interpreter(world: World) -> object:
             for folder in world["import_directories"]
         }
     )
+
+
+def rewrite_own_code(world: World) -> object:
+    """The modules that confine this very command, in a place where it may write everything else."""
+    package = world["package"]
+    return each(
+        {
+            "append": lambda: write_to(f"{package}/sandbox/plan.py", b"\n"),
+            "create": lambda: write_to(f"{package}/sandbox/evil.py", flags=CREATE),
+            "cache": lambda: os.mkdir(f"{package}/sandbox/__pycache__.new"),
+            "replace": lambda: os.rename(f"{package}/sandbox", f"{package}/moved"),
+            "rename": lambda: os.rename(package, package + ".moved"),
+            "rename above": lambda: os.rename(os.path.dirname(package), os.path.dirname(package) + ".moved"),
+        }
+    )

@@ -14,12 +14,8 @@ from pycodex.supervisor.workers.launch import Launched
 from pycodex.supervisor.workers.lease import WorkerLost
 from pycodex.supervisor.workers.pool import open_pool
 from support.fake_worker import command, launcher
-from support.pools import Pools, workers_of
+from support.pools import Pools, alive, workers_of
 from support.waiting import eventually_async
-
-
-def alive(pids: set[int]) -> set[int]:
-    return {pid for pid in pids if os.path.exists(f"/proc/{pid}")}
 
 
 async def test_calls_of_a_killed_zygote_fail_and_the_next_ones_work(fake_pools: Pools) -> None:

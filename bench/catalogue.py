@@ -1,0 +1,28 @@
+"""The topics, in the order in which they are measured and shown."""
+
+from bench.figures import Topic
+from bench.topics import (
+    cold_start,
+    concurrency,
+    dispatch,
+    flood,
+    growth,
+    idle_memory,
+    imports,
+    pty_round_trip,
+    sandbox_command,
+    version,
+)
+
+TOPICS: tuple[Topic, ...] = (
+    dispatch.TOPIC,
+    concurrency.TOPIC,
+    flood.TOPIC,
+    pty_round_trip.TOPIC,
+    cold_start.TOPIC,
+    idle_memory.TOPIC,
+    growth.TOPIC,
+    version.TOPIC,
+    sandbox_command.TOPIC,
+    imports.TOPIC,
+)

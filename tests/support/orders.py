@@ -1,0 +1,54 @@
+"""Orders for real workers, by the parts that a test cares about.
+
+Owns the defaults: a minimal environment, the root directory, and the two confinements most tests run under.
+"""
+
+import sys
+from typing import Any
+
+import pytest
+
+from pycodex.protocol.confinement import Confinement, Entry
+from pycodex.protocol.frames import Output, RunCommand, Started
+from pycodex.supervisor.workers.lease import LiveJob
+
+ENV = {"PATH": "/usr/bin:/bin"}
+CONFINED = Confinement()
+UNCONFINED = Confinement(unconfined_because="a test")
+BOTH = pytest.mark.parametrize("confinement", [CONFINED, UNCONFINED], ids=["confined", "unconfined"])
+
+
+def run(*argv: str, **fields: Any) -> RunCommand:
+    defaults: dict[str, Any] = {"job_id": "", "cwd": "/", "env": ENV, "confinement": CONFINED}
+    return RunCommand(argv=argv, **{**defaults, **fields})
+
+
+def shell(script: str, **fields: Any) -> RunCommand:
+    return run("/bin/sh", "-c", script, **fields)
+
+
+def python(program: str, *arguments: str, **fields: Any) -> RunCommand:
+    return run(sys.executable, "-I", "-S", "-c", program, *arguments, **fields)
+
+
+def writing(*paths: object, **fields: Any) -> Confinement:
+    """Everything can be read, these can be written."""
+    return Confinement(entries=tuple(Entry(path=str(path), access="write") for path in paths), **fields)
+
+
+async def until_said(job: LiveJob, text: bytes) -> bytes:
+    """What the job has said, once `text` is in it."""
+    said = b""
+    async for fact in job:
+        if isinstance(fact, Output):
+            said += fact.data
+            if text in said:
+                return said
+    raise AssertionError(f"it ended without saying {text!r}: {said!r:.500}, {job.end!r}")
+
+
+async def started_pid(job: LiveJob) -> int:
+    async for fact in job:
+        if isinstance(fact, Started):
+            return fact.pid
+    raise AssertionError(f"it never started: {job.end!r}")
