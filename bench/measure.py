@@ -16,7 +16,6 @@ import trio
 WARM_UP_CALLS = 3
 # Long enough for the pool to have its next worker ready, and the same for every variant.
 PAUSE_S = 0.015
-PROCESS_TIMEOUT_S = 30.0
 
 Variant = Callable[[], Awaitable[float]]
 """Does the thing once and gives how many milliseconds it took."""
@@ -67,19 +66,14 @@ def blocking(action: Callable[[], object]) -> Variant:
 
 
 def process(argv: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Variant:
-    """`subprocess.run` of a command that must succeed and says nothing of interest."""
+    """`subprocess.run` of a command that must succeed and says nothing of interest.
+
+    Without a timeout: with one, `subprocess` asks for the end at growing intervals instead of waiting for it.
+    """
     command = list(argv)
 
     def action() -> None:
-        subprocess.run(
-            command,
-            cwd=cwd,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            check=True,
-            timeout=PROCESS_TIMEOUT_S,
-        )
+        subprocess.run(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
 
     return blocking(action)
 

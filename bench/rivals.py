@@ -11,7 +11,6 @@ import subprocess
 from collections.abc import Mapping, Sequence
 
 from bench.figures import NOT_INSTALLED, Figure, absent
-from bench.measure import PROCESS_TIMEOUT_S
 from bench.scene import Scene
 from pycodex.protocol.confinement import READ, WRITE, Confinement
 
@@ -20,9 +19,8 @@ _CODEX_PLACES = (
     "~/node_modules/@openai/codex-*/vendor/*/codex/codex",
     "/usr/lib/node_modules/@openai/codex*/**/vendor/*/codex/codex",
     "/usr/local/lib/node_modules/@openai/codex*/**/vendor/*/codex/codex",
-    "/tmp/ref/node_modules/@openai/codex-*/vendor/*/codex/codex",
 )
-_BWRAP_PLACES = ("/opt/bw/bwrap",)
+_TRIAL_TIMEOUT_S = 30.0
 
 
 def codex_program() -> str | None:
@@ -38,8 +36,7 @@ def codex_program() -> str | None:
 
 
 def bwrap_program() -> str | None:
-    given = os.environ.get("BWRAP") or shutil.which("bwrap")
-    return given or next((place for place in _BWRAP_PLACES if os.access(place, os.X_OK)), None)
+    return os.environ.get("BWRAP") or shutil.which("bwrap")
 
 
 def bwrap_argv(confinement: Confinement, command: Sequence[str]) -> list[str] | None:
@@ -81,7 +78,7 @@ def _objection(argv: Sequence[str], scene: Scene) -> str:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=PROCESS_TIMEOUT_S,
+            timeout=_TRIAL_TIMEOUT_S,
             check=False,
         )
     except FileNotFoundError:

@@ -23,6 +23,8 @@ from bench.table import rendered, rendered_machine
 from pycodex.supervisor.version import VERSION
 
 TOPIC_TIMEOUT_S = 90.0
+# For one that waits for a process, and so hears of nothing else.
+KILL_AFTER_S = TOPIC_TIMEOUT_S + 10.0
 STDOUT = Path("-")
 
 
@@ -58,6 +60,8 @@ def _run_topic(topic: Topic, scene: Scene) -> Findings:
     child = context.Process(target=_measure_and_send, args=(topic, scene, theirs))
     child.start()
     theirs.close()
+    if not ours.poll(KILL_AFTER_S):
+        child.kill()
     try:
         findings: Findings = ours.recv()
     except EOFError:
@@ -91,6 +95,7 @@ def _machine(scene: Scene) -> dict[str, str]:
     return {
         "pycodex": f"{VERSION} from {os.path.dirname(package)}",
         "command": " ".join(scene.pycodex),
+        "workspace": str(scene.workspace),
         "python": f"{platform.python_version()} {sys.executable}",
         "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
         "processors": str(os.cpu_count()),

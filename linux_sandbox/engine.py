@@ -79,8 +79,10 @@ class Engine:
     def descendants(self, pid: int) -> "list[int]":
         return tree.descendants(pid)
 
-    def kill_descendants(self, pid: int, *, spare: "frozenset[int]" = frozenset()) -> "list[int]":
-        return tree.kill_descendants(pid, spare=spare)
+    def kill_descendants(
+        self, pid: int, *, spare: "frozenset[int]" = frozenset(), unreaped: "frozenset[int]" = frozenset()
+    ) -> "list[int]":
+        return tree.kill_descendants(pid, spare=spare, unreaped=unreaped)
 
     def needs_watch(self, limits: Limits) -> bool:
         return watch.is_needed(limits)

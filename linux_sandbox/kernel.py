@@ -129,3 +129,9 @@ def wait_for_any_child() -> "tuple[int, int, bytes]":
     usage = ctypes.create_string_buffer(144)
     pid = call("wait4", -1, ctypes.addressof(status), 0, ctypes.addressof(usage))
     return pid, int.from_bytes(status.raw, "little"), usage.raw
+
+
+def open_without_links(path: str, flags: int) -> int:
+    """Open exactly this path: no component of it may be a symbolic link, or with O_PATH|O_NOFOLLOW only the last."""
+    how = (flags | os.O_CLOEXEC).to_bytes(8, "little") + bytes(8) + RESOLVE_NO_SYMLINKS.to_bytes(8, "little")
+    return call("openat2", AT_FDCWD, os.fsencode(path), how, len(how))

@@ -174,10 +174,8 @@ def _private_dev() -> int:
 
 
 def _open(entry: Entry) -> int:
-    how = (os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW).to_bytes(8, "little") + bytes(8)
-    how += kernel.RESOLVE_NO_SYMLINKS.to_bytes(8, "little")
     try:
-        return kernel.call("openat2", kernel.AT_FDCWD, os.fsencode(entry.path), how, len(how))
+        return kernel.open_without_links(entry.path, os.O_PATH | os.O_NOFOLLOW)
     except OSError as error:
         reason = os.strerror(error.errno or 0)
         raise Unenforceable(

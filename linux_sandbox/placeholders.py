@@ -12,6 +12,7 @@ import fcntl
 import os
 import time
 
+from pycodex.linux_sandbox import kernel
 from pycodex.protocol.confinement import PLACEHOLDER_MODE, Unenforceable
 
 TYPE_CHECKING = False
@@ -23,36 +24,86 @@ _LEDGER_COMPACT_BYTES = 1 << 16
 _LOCK_PATIENCE_SECONDS = 2.0
 
 
+class _Place:
+    """One placeholder, by its directory's descriptor and its name: a path could lead elsewhere the next moment."""
+
+    __slots__ = ("folder", "held", "name")
+
+    def __init__(self, path: str) -> None:
+        folder, _, self.name = path.rpartition("/")
+        self.folder = kernel.open_without_links(folder or "/", os.O_PATH | os.O_DIRECTORY)
+        self.held = -1
+
+    def make(self) -> None:
+        # Never visible with another mode: a survey at the same moment must know it for what it is.
+        umask = os.umask(0)
+        try:
+            os.mkdir(self.name, PLACEHOLDER_MODE, dir_fd=self.folder)
+        except FileExistsError:
+            return
+        finally:
+            os.umask(umask)
+
+    def open(self) -> None:
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        self.held = os.open(self.name, flags, dir_fd=self.folder)
+
+    def is_there(self) -> bool:
+        try:
+            there, held = os.lstat(self.name, dir_fd=self.folder), os.fstat(self.held)
+        except FileNotFoundError:
+            return False
+        return (there.st_dev, there.st_ino) == (held.st_dev, held.st_ino)
+
+    def remove_if_last(self) -> None:
+        try:
+            fcntl.flock(self.held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(self.held).st_mode & 0o7777 == PLACEHOLDER_MODE and self.is_there():
+                os.rmdir(self.name, dir_fd=self.folder)
+        except OSError:
+            # Somebody else holds it, or the user has put something into it: then it is no longer ours.
+            return
+
+    def let_go(self) -> None:
+        if self.held >= 0:
+            os.close(self.held)
+            self.held = -1
+
+    def close(self) -> None:
+        self.let_go()
+        os.close(self.folder)
+
+
 class Held:
     """Placeholders held by this process."""
 
-    __slots__ = ("_holds",)
+    __slots__ = ("_places",)
 
-    def __init__(self, holds: "list[tuple[str, int]]") -> None:
-        self._holds = holds
+    def __init__(self, places: "list[_Place]") -> None:
+        self._places = places
 
     def release(self) -> None:
-        for path, fd in self._holds:
-            _remove_if_last(path, fd)
-            os.close(fd)
-        self._holds.clear()
+        for place in self._places:
+            place.remove_if_last()
+            place.close()
+        self._places.clear()
 
 
 def hold(paths: "Sequence[str]", ledger: str) -> Held:
     """Make and lock them. A name that has become something else meanwhile needs no standing in."""
-    holds: list[tuple[str, int]] = []
+    held = Held([])
     if ledger:
         # Before they are made: what is remembered in vain does no harm.
         _remember(ledger, paths)
     for path in paths:
         try:
-            fd = _make_and_lock(path)
+            place = _Place(path)
+            held._places.append(place)
+            _make_and_lock(place)
         except OSError as error:
-            Held(holds).release()
-            raise Unenforceable(f"cannot protect the missing {path}: {error.strerror}") from None
-        if fd is not None:
-            holds.append((path, fd))
-    return Held(holds)
+            held.release()
+            raise Unenforceable(f"cannot protect the missing {path}: {os.strerror(error.errno or 0)}") from None
+    return held
 
 
 def sweep(ledger: str) -> None:
@@ -68,23 +119,23 @@ def sweep(ledger: str) -> None:
     os.close(fd)
 
 
-def _make_and_lock(path: str) -> "int | None":
+def _make_and_lock(place: _Place) -> None:
     for _ in range(100):
-        _make(path)
+        place.make()
         try:
-            fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            place.open()
         except FileNotFoundError:
             continue
         except OSError as error:
             if error.errno in (errno.ENOTDIR, errno.ELOOP):
-                return None
+                return
             raise
-        _lock_shared(fd)
+        _lock_shared(place.held)
         # The last holder may have removed it between our open and our lock.
-        if _is_at(path, fd):
-            return fd
-        os.close(fd)
-    raise OSError(errno.EBUSY, "it keeps vanishing", path)
+        if place.is_there():
+            return
+        place.let_go()
+    raise OSError(errno.EBUSY, "it keeps vanishing")
 
 
 def _lock_shared(fd: int) -> None:
@@ -95,49 +146,25 @@ def _lock_shared(fd: int) -> None:
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > deadline:
-                os.close(fd)
                 raise OSError(errno.EBUSY, "another process holds a lock on it") from None
             time.sleep(0.002)
         else:
             return
 
 
-def _make(path: str) -> None:
-    # Never visible with another mode: a survey at the same moment must know it for what it is.
-    umask = os.umask(0)
-    try:
-        os.mkdir(path, PLACEHOLDER_MODE)
-    except FileExistsError:
-        return
-    finally:
-        os.umask(umask)
-
-
-def _is_at(path: str, fd: int) -> bool:
-    try:
-        there, held = os.lstat(path), os.fstat(fd)
-    except FileNotFoundError:
-        return False
-    return (there.st_dev, there.st_ino) == (held.st_dev, held.st_ino)
-
-
-def _remove_if_last(path: str, fd: int) -> None:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(fd).st_mode & 0o7777 == PLACEHOLDER_MODE and _is_at(path, fd):
-            os.rmdir(path)
-    except OSError:
-        # Somebody else holds it, or the user has put something into it: then it is no longer ours.
-        return
-
-
 def _sweep_one(path: str) -> None:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        place = _Place(path)
     except OSError:
         return
-    _remove_if_last(path, fd)
-    os.close(fd)
+    try:
+        place.open()
+        place.remove_if_last()
+    except OSError:
+        # Gone already, or something else by now.
+        return
+    finally:
+        place.close()
 
 
 def _open_ledger(ledger: str, flags: int, *, create: bool) -> "int | None":
@@ -172,4 +199,4 @@ def _compact(fd: int, data: bytes) -> None:
     """Keep each place that still exists, once."""
     kept = {line for line in data.split(b"\0") if line and os.path.lexists(line)}
     os.ftruncate(fd, 0)
-    os.write(fd, b"".join(line + b"\0" for line in kept))
+    os.pwrite(fd, b"".join(line + b"\0" for line in kept), 0)

@@ -44,20 +44,29 @@ def descendants(pid: int) -> "list[int]":
     return found
 
 
-def kill_descendants(pid: int, *, spare: "frozenset[int]" = frozenset(), within_seconds: float = 2.0) -> "list[int]":
-    """Kill every descendant but the spared and theirs; returns those that would not die in time."""
+def kill_descendants(
+    pid: int,
+    *,
+    spare: "frozenset[int]" = frozenset(),
+    unreaped: "frozenset[int]" = frozenset(),
+    within_seconds: float = 2.0,
+) -> "list[int]":
+    """Kill every descendant but the spared and theirs; returns those that would not die in time.
+
+    Those in `unreaped` die, too, but keep their pids until their owner waits for them.
+    """
     deadline = time.monotonic() + within_seconds
     while True:
         alive = [each for each in _unspared(pid, spare) if not _is_zombie(each)]
         if not alive or time.monotonic() > deadline:
-            _reap(pid, spare)
+            _reap(pid, spare | unreaped)
             return alive
         for each in alive:
             try:
                 os.kill(each, _SIGKILL)
             except ProcessLookupError:
                 continue
-        _reap(pid, spare)
+        _reap(pid, spare | unreaped)
         time.sleep(0.001)
 
 

@@ -318,7 +318,8 @@ class Call:
         if self._ends.enforced.level == FULL:
             os.kill(self._ends.pid, _SIGKILL)
         else:
-            self._engine.kill_descendants(os.getpid())
+            self._engine.kill_descendants(os.getpid(), unreaped=frozenset((self._ends.pid,)))
+            self._ends.pid = 0
 
     def _end_tree(self) -> None:
         """After this nothing of the call is alive, but what unconfined work left running on purpose."""

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+_FRAME_BYTES = 1 << 20
+
+
 class _Stream:
     __slots__ = ("sequence", "skipped", "waiting")
 
@@ -68,6 +71,11 @@ class Outflow:
                 del stream.waiting[:size]
 
     def _emit(self, name: str, stream: _Stream, data: bytes) -> None:
+        """One frame, or several of a size that always fits."""
+        for start in range(0, max(1, len(data)), _FRAME_BYTES):
+            self._emit_frame(name, stream, data[start : start + _FRAME_BYTES])
+
+    def _emit_frame(self, name: str, stream: _Stream, data: bytes) -> None:
         self._send(
             Output(job_id=self._job_id, stream=name, sequence=stream.sequence, data=data, skipped_bytes=stream.skipped)
         )

@@ -2,7 +2,7 @@
 
 import psutil
 
-from bench.figures import Figure, Topic, at_most
+from bench.figures import Figure, Topic, absent, at_most
 from bench.orders import confined_order, run_checked
 from bench.processes import settled_descendants, uss_bytes
 from bench.scene import Scene
@@ -26,9 +26,17 @@ async def measure(scene: Scene) -> list[Figure]:
         families = [(worker, worker.children(recursive=True)) for worker in zygote.children()]
         if len(families) != WARM or any(len(children) != 1 for _, children in families):
             raise NoWorkers(f"{len(families)} workers with {[len(children) for _, children in families]} children")
-        workers = [uss_bytes(worker) / MIB for worker, _ in families]
-        confined = [uss_bytes(child) / MIB for _, (child,) in families]
-        zygote_mib = uss_bytes(zygote) / MIB
+        try:
+            return _figures(zygote, families)
+        except psutil.AccessDenied:
+            return [
+                absent("both", "not readable by this user: the kernel shows the confined child's memory to root only")
+            ]
+
+
+def _figures(zygote: psutil.Process, families: list[tuple[psutil.Process, list[psutil.Process]]]) -> list[Figure]:
+    workers = [uss_bytes(worker) / MIB for worker, _ in families]
+    confined = [uss_bytes(child) / MIB for _, (child,) in families]
     both = max(ours + child for ours, child in zip(workers, confined, strict=True))
     return [
         Figure("worker", max(workers), unit="MiB"),
@@ -40,7 +48,7 @@ async def measure(scene: Scene) -> list[Figure]:
             goals=(at_most(f"<= {MAX_MIB} MiB", both, MAX_MIB),),
             note=f"the largest of {WARM} warm workers",
         ),
-        Figure("zygote, once a supervisor", zygote_mib, unit="MiB"),
+        Figure("zygote, once a supervisor", uss_bytes(zygote) / MIB, unit="MiB"),
     ]
 
 

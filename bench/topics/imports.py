@@ -10,7 +10,7 @@ from statistics import median
 import trio
 
 from bench.figures import Figure, Topic, at_most, timing
-from bench.measure import PROCESS_TIMEOUT_S, elapsed_ms, spread_of
+from bench.measure import elapsed_ms, spread_of
 from bench.scene import Scene
 
 SHOWN = 12
@@ -56,7 +56,6 @@ def _loaded(argv: Sequence[str], scene: Scene) -> Loaded:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=PROCESS_TIMEOUT_S,
         check=True,
     )
     loaded: Loaded = {}

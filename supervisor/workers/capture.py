@@ -164,3 +164,12 @@ class PollBuffer:
             if rest:
                 break
         return halves.captured()
+
+    def take_rest(self) -> Captured:
+        """All of it at once; with more than one gap, what lies between them counts as dropped."""
+        halves = _Halves()
+        while not self.is_empty and self._next is not None:
+            halves.add(self._next.data, self._next.skipped_bytes)
+            self._next = None
+        self.waiting_bytes = 0
+        return halves.captured()

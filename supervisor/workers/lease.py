@@ -203,6 +203,7 @@ class Job:
 
     async def write(self, data: bytes, *, close: bool = False) -> None:
         """To the command's standard input or terminal. Waits while the worker is behind."""
+        await self._under_way()
         view = memoryview(data)
         for start in range(0, len(view), STDIN_CHUNK_BYTES):
             await self._post(WriteStdin(job_id=self.job_id, data=bytes(view[start : start + STDIN_CHUNK_BYTES])))
@@ -210,7 +211,13 @@ class Job:
             await self._post(WriteStdin(job_id=self.job_id, close=close))
 
     async def resize(self, rows: int, cols: int) -> None:
+        await self._under_way()
         await self._post(Resize(job_id=self.job_id, rows=rows, cols=cols))
+
+    async def _under_way(self) -> None:
+        """Before the command is there, its terminal need not be."""
+        while self.started is None and self.end is None:
+            await self.news()
 
     async def grant(self, size_bytes: int) -> None:
         """Let the worker send so many bytes more."""

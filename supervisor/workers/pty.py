@@ -125,12 +125,12 @@ class PtySessions:
             raise error_of(job.end)
         return Polled(output, job.end, more=False)
 
-    async def end(self, process_id: int, *, reason: str = "ended", max_bytes: int = 1 << 20) -> Polled:
+    async def end(self, process_id: int, *, reason: str = "ended") -> Polled:
         """Stop the process with its whole tree, see it end, and tell what it said last."""
         session = self._session(process_id)
         await session.job.settle(reason)
         self._sessions.pop(process_id, None)
-        output = session.buffer.take(max_bytes)
+        output = session.buffer.take_rest()
         end = session.job.end
         return Polled(output, end if isinstance(end, Exited) else None, more=False)
 

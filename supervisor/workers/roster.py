@@ -270,7 +270,7 @@ class Roster:
         self.top_up()
 
     def _hear_last_words(self, worker: Worker, now: float) -> None:
-        """The zygote's news may overtake the worker's own; listen until its connection is gone and nothing more comes."""
+        """The zygote's news may overtake the worker's own: listen until the connection is gone and nothing comes."""
         try:
             worker.post(Stop(job_id=worker.job_id))
             gone = False

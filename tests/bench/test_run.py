@@ -1,12 +1,15 @@
 """The benchmark runs from the command line and tells what it found. How fast anything is, is not tested here."""
 
 import json
+import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+
 from support.interpreter import IMPORT_PATH, MINIMAL_ENV
 from support.tree import ROOT
 
@@ -37,15 +40,14 @@ def test_every_topic_module_is_in_the_catalogue(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="measures the sandbox of another system")
 def test_quick_run_of_a_pool_topic_gives_table_and_json(tmp_path: Path) -> None:
-    done = run_bench("idle-memory", "--quick", "--json", "out/report.json", home=tmp_path)
+    done = run_bench("flood", "--quick", "--json", "out/report.json", home=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    report = json.loads((tmp_path / "out" / "report.json").read_text())
-    both = figures_of(report, "idle-memory")["both"]
-    assert both["value"] > 0
-    (goal,) = both["goals"]
-    (row,) = [line for line in done.stdout.splitlines() if line.split()[:1] == ["both"]]
-    assert goal["text"] in row
-    assert ("MISSED" in row) == (not goal["met"])
+    completed = figures_of(json.loads((tmp_path / "out" / "report.json").read_text()), "flood")["completed"]
+    (goal,) = completed["goals"]
+    assert goal["met"]
+    (row,) = [line for line in done.stdout.splitlines() if line.split()[:1] == ["completed"]]
+    assert f"{completed['value']} calls" in row
+    assert row.endswith(f"{goal['text']}  met")
 
 
 def test_programs_that_are_missing_or_broken_are_told_and_left_out(tmp_path: Path) -> None:
@@ -77,11 +79,21 @@ def test_topic_that_cannot_be_measured_fails_the_run_and_not_the_others(tmp_path
     assert topics["pty"]["figures"]
 
 
-def test_scratch_directory_is_gone_afterwards(tmp_path: Path) -> None:
-    scratch = tmp_path / "cache"
-    done = run_bench("version", "--quick", home=tmp_path, XDG_CACHE_HOME=str(scratch))
-    assert done.returncode == 0
-    assert list(scratch.glob("*")) == []
+def test_scratch_repository_lies_outside_tmp_and_is_gone_afterwards(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="pycodex-test-", dir="/var/tmp") as cache:
+        done = run_bench("pty", "--quick", "--json", "-", home=tmp_path, XDG_CACHE_HOME=cache)
+        assert done.returncode == 0
+        workspace = Path(json.loads(done.stdout)["machine"]["workspace"])
+        assert workspace.is_relative_to(os.path.realpath(cache))
+        assert os.listdir(cache) == []
+
+
+def test_tmp_is_no_place_for_the_scratch_repository(tmp_path: Path) -> None:
+    """Everything in it is writable in the sandbox, so that the plan would be another one."""
+    done = run_bench("pty", "--quick", "--json", "-", home=tmp_path, XDG_CACHE_HOME=str(tmp_path), TMPDIR=str(tmp_path))
+    workspace = Path(json.loads(done.stdout)["machine"]["workspace"])
+    assert not workspace.is_relative_to(tmp_path)
+    assert not workspace.is_relative_to("/tmp")
 
 
 def test_command_that_is_no_program_is_refused_in_one_line(tmp_path: Path) -> None:

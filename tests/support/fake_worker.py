@@ -42,10 +42,10 @@ _START = "sys.path.insert(0, sys.argv[2]); from support.fake_worker import main;
 
 
 def launcher(mode: str = "") -> Callable[[], Launched]:
-    """A start of this zygote, in one of the modes below.
+    """A start of this zygote, in one of these modes.
 
-    `mute`: workers never greet. `stillborn`: they die at once. `impostor`: they claim to be another process. `disguised`:
-    they claim another flavour. `dead`: the zygote itself dies at once.
+    `mute`: workers never greet. `stillborn`: they die at once. `impostor`: they claim to be another process.
+    `disguised`: they claim another flavour. `dead`: the zygote itself dies at once.
     """
     tests_dir = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     return lambda: launch_python(_START, tests_dir, mode)
@@ -78,11 +78,11 @@ def main() -> None:
     signal.set_wakeup_fd(wake_write)
     tokens: dict[int, str] = {}
     while True:
-        ready, _, _ = select.select([channel, wake_read], [], [])
+        ready, _, _ = select.select([channel.fileno(), wake_read], [], [])
         if wake_read in ready:
             os.read(wake_read, 4096)
             report_deaths(channel, tokens)
-        if channel in ready:
+        if channel.fileno() in ready:
             data = channel.recv(65536)
             if not data:
                 break
@@ -251,6 +251,7 @@ class FakeWorker:
 
     def do_size(self, _: RunCommand) -> None:
         """Says the size that it is told."""
+        self.say(Started(job_id=self.job_id, pid=os.getpid()))
         order = self.hear()
         assert isinstance(order, Resize)
         self.output(f"{order.rows}x{order.cols}".encode())
@@ -281,7 +282,7 @@ class FakeWorker:
 
     # Lies
 
-    def do_flood(self, order: RunCommand) -> None:
+    def do_flood(self, _: RunCommand) -> None:
         """Ignores its allowance."""
         while True:
             self.output(b"f" * 65536)

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 from pycodex.protocol.frames import Output
 from pycodex.supervisor.workers.capture import MAX_ENTRIES, Captured, Collector, OutputQueue, PollBuffer
 
-PIECES = st.lists(st.tuples(st.sampled_from(["stdout", "stderr"]), st.binary(max_size=5), st.integers(0, 2)), max_size=40)
+PIECES = st.lists(
+    st.tuples(st.sampled_from(["stdout", "stderr"]), st.binary(max_size=5), st.integers(0, 2)), max_size=40
+)
 
 
 def piece(stream: str, data: bytes, skipped_bytes: int = 0) -> Output:
@@ -98,3 +100,14 @@ def test_polls_together_give_everything_once(pieces: list[tuple[str, bytes, int]
     assert b"".join(one.data for one in polled) == b"".join(data for _, data, _ in pieces)
     assert sum(one.dropped_bytes for one in polled) == sum(skipped for _, _, skipped in pieces)
     assert buffer.waiting_bytes == 0
+
+
+@given(PIECES, st.integers(1, 7))
+def test_rest_has_everything_that_was_not_polled(pieces: list[tuple[str, bytes, int]], max_bytes: int) -> None:
+    buffer = PollBuffer()
+    for stream, data, skipped in pieces:
+        buffer.add(piece(stream, data, skipped))
+    first, rest = buffer.take(max_bytes), buffer.take_rest()
+    assert buffer.is_empty
+    total = sum(len(one.data) + one.dropped_bytes for one in (first, rest))
+    assert total == sum(len(data) + skipped for _, data, skipped in pieces)

@@ -1,9 +1,10 @@
 """Only proven peers are heard, only about their own job; no wake-up is lost and nobody blocks the others."""
 
 import logging
+import os
 import stat
 from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
 
 import pytest
 import trio
@@ -103,7 +104,7 @@ async def seen(peer: Recorder, dealer: Dealer) -> list[int]:
 
 
 async def test_socket_is_private(stage: Stage) -> None:
-    assert stat.S_IMODE(Path(stage.path).stat().st_mode) == 0o600
+    assert stat.S_IMODE(os.stat(stage.path).st_mode) == 0o600
 
 
 async def test_facts_reach_the_peer_that_proved_itself(stage: Stage) -> None:
@@ -220,9 +221,7 @@ async def test_send_to_a_closed_connection_is_unroutable(stage: Stage) -> None:
 async def test_peer_that_does_not_read_is_congested_and_others_are_served(stage: Stage) -> None:
     deaf, _ = await stage.bound()
     peer, dealer = await stage.bound()
-    with pytest.raises(Congested):
-        for _ in range(20_000):
-            stage.endpoint.send(deaf, b"\0" * 65536)
+    assert not all(sent(stage.endpoint, deaf, b"\0" * 65536) for _ in range(20_000))
     stage.endpoint.send(peer, encode(Credit(job_id="job", size_bytes=1)))
     assert dealer.socket.recv()
     dealer.say(started(1))
@@ -237,8 +236,7 @@ async def test_no_wake_up_is_lost_when_sends_and_receives_interleave(stage: Stag
     async def ask(peer: Recorder) -> None:
         for number in range(rounds):
             frame = encode(Credit(job_id="job", size_bytes=number))
-            while not sent(stage.endpoint, peer, frame):
-                await trio.sleep(0.001)
+            await eventually_async(partial(sent, stage.endpoint, peer, frame))
             await trio.lowlevel.checkpoint()
 
     def answer(dealer: Dealer) -> None:

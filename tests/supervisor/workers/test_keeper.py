@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 
 import pytest
@@ -56,15 +55,13 @@ async def test_zygote_that_keeps_dying_is_told_and_tried_again_later(fake_pools:
         return dead() if len(launches) <= 5 else healthy()
 
     async with fake_pools.open(launch=launch) as pool:
-        with pytest.raises(WorkerLost, match="exited with code 7 .*5 times in a row"):
+        with pytest.raises(WorkerLost, match=r"exited with code 7 .*5 times in a row"):
             await pool.run(command("true"))
         assert len(launches) == 5
         assert (await pool.run(command("true"))).code == 0
 
 
-async def test_zygote_that_cannot_be_started_is_told(
-    fake_pools: Pools, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_zygote_that_cannot_be_started_is_told(fake_pools: Pools, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nonesuch/python")
     async with fake_pools.open() as pool:
         with pytest.raises(WorkerLost, match="could not be started: No such file"):
@@ -84,7 +81,8 @@ async def test_zygote_started_early_is_used(runtime_base: str) -> None:
 
 
 async def test_children_that_are_not_workers_are_left_alone(fake_pools: Pools) -> None:
-    with subprocess.Popen(["sleep", "60"]) as bystander:
+    async with trio.open_nursery() as nursery:
+        bystander = await nursery.start(trio.run_process, ["sleep", "60"])
         async with fake_pools.open() as pool:
             await pool.run(command("true"))
             first = pool.zygote_pid
@@ -93,6 +91,4 @@ async def test_children_that_are_not_workers_are_left_alone(fake_pools: Pools) -
             await eventually_async(lambda: pool.zygote_pid not in (None, first))
             await pool.run(command("true"))
         assert bystander.poll() is None
-        bystander.kill()
-
-
+        nursery.cancel_scope.cancel()

@@ -29,6 +29,7 @@ from pycodex.supervisor.workers.lease import (
     JobOver,
     JobRefused,
     LiveJob,
+    RunOrder,
     WorkerLost,
     flavour_of,
 )
@@ -62,6 +63,12 @@ def output(data: bytes = b"x", *, sequence: int, stream: str = "stdout", skipped
 def carried(job: LiveJob | CollectedJob) -> Hand:
     hand = Hand()
     job.carried_by(hand)
+    return hand
+
+
+def under_way(job: LiveJob) -> Hand:
+    hand = carried(job)
+    job.accept(Started(job_id="job", pid=1))
     return hand
 
 
@@ -144,6 +151,7 @@ def test_result_of_a_job_without_one_is_its_error(end: Refused, error: type[Exce
 
 @pytest.mark.parametrize("kind", ["command", "file job"])
 async def test_output_beyond_the_allowance_ends_the_worker(kind: str) -> None:
+    order: RunOrder
     if kind == "command":
         order = command("true", job_id="job", credit_bytes=1000, output_cap_bytes=2000)
     else:
@@ -203,16 +211,14 @@ async def test_reader_of_a_lost_job_gets_what_there_was_and_then_the_error() -> 
     carried(job)
     job.accept(output(b"a", sequence=1))
     job.finish(WorkerLost("gone"))
-    read = []
+    assert await anext(job) == output(b"a", sequence=1)
     with pytest.raises(WorkerLost, match="gone"):
-        async for fact in job:
-            read.append(fact)
-    assert read == [output(b"a", sequence=1)]
+        await anext(job)
 
 
 async def test_large_input_is_written_in_pieces_and_closed() -> None:
     job = LiveJob(command("true", job_id="job"))
-    hand = carried(job)
+    hand = under_way(job)
     data = bytes(range(256)) * (STDIN_CHUNK_BYTES // 100)
     await job.write(data, close=True)
     assert all(isinstance(order, WriteStdin) and len(order.data) <= STDIN_CHUNK_BYTES for order in hand.posted)
@@ -222,7 +228,7 @@ async def test_large_input_is_written_in_pieces_and_closed() -> None:
 
 async def test_write_waits_for_a_worker_that_is_behind(autojump_clock: trio.testing.MockClock) -> None:
     job = LiveJob(command("true", job_id="job"))
-    hand = carried(job)
+    hand = under_way(job)
     hand.obstacles = [Congested(), Congested()]
     await job.write(b"x")
     assert [order.data for order in hand.posted if isinstance(order, WriteStdin)] == [b"x"]
@@ -231,13 +237,25 @@ async def test_write_waits_for_a_worker_that_is_behind(autojump_clock: trio.test
 @pytest.mark.parametrize("gone", ["ended", "unroutable"])
 async def test_write_to_a_process_that_is_gone_says_so(gone: str) -> None:
     job = LiveJob(command("true", job_id="job"))
-    hand = carried(job)
+    hand = under_way(job)
     if gone == "ended":
         job.accept(EXITED)
     else:
         hand.obstacles = [Unroutable()]
     with pytest.raises(JobOver):
         await job.write(b"x")
+
+
+async def test_input_waits_until_the_command_is_there() -> None:
+    job = LiveJob(command("true", job_id="job"))
+    hand = carried(job)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(job.write, b"x")
+        nursery.start_soon(job.resize, 1, 2)
+        await trio.testing.wait_all_tasks_blocked()
+        assert hand.posted == []
+        job.accept(Started(job_id="job", pid=1))
+    assert len(hand.posted) == 2
 
 
 async def test_stop_after_the_end_does_nothing() -> None:

@@ -1,14 +1,14 @@
 """Trees are ended whole, and nothing outside them is touched."""
 
 import os
-import signal
 import subprocess
 import sys
 
 import pytest
+import trio
 
 from pycodex.supervisor.workers.orphans import become_subreaper, kill_trees, reap, tree_of
-from support.waiting import eventually, eventually_async
+from support.waiting import eventually
 
 # A child, a grandchild in a session of its own, and a line with their numbers when all are there.
 FAMILY = """
@@ -48,12 +48,13 @@ async def test_whole_tree_is_killed_across_sessions(family: "subprocess.Popen[st
 
 async def test_other_processes_are_not_touched(family: "subprocess.Popen[str]") -> None:
     become_subreaper()
-    with subprocess.Popen(["sleep", "60"]) as bystander:
+    async with trio.open_nursery() as nursery:
+        bystander = await nursery.start(trio.run_process, ["sleep", "60"])
         killed = kill_trees([family.pid])
         family.wait()
         await reap(killed, within_s=20)
         assert bystander.poll() is None
-        bystander.kill()
+        nursery.cancel_scope.cancel()
 
 
 def test_ourselves_and_init_are_never_killed() -> None:
@@ -89,7 +90,7 @@ for _ in range(2000):
 
 
 async def test_process_that_cannot_be_reaped_is_told() -> None:
-    with subprocess.Popen(["sleep", "60"]) as stubborn:
+    async with trio.open_nursery() as nursery:
+        stubborn = await nursery.start(trio.run_process, ["sleep", "60"])
         assert await reap([stubborn.pid], within_s=0) == [stubborn.pid]
-        os.kill(stubborn.pid, signal.SIGKILL)
-        await eventually_async(lambda: stubborn.poll() is not None)
+        nursery.cancel_scope.cancel()

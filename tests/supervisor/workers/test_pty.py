@@ -1,7 +1,5 @@
 """Processes go on between calls, hold back when nobody polls, and are ended at the latest with the pool."""
 
-import os
-
 import pytest
 import trio
 
@@ -9,7 +7,7 @@ from pycodex.protocol.frames import RunCommand
 from pycodex.supervisor.workers.lease import JobFailed, JobOver, JobRefused, WorkerLost
 from pycodex.supervisor.workers.pty import Polled, PtySessions, TooManyProcesses, UnknownProcess
 from support.fake_worker import TERMINAL, command
-from support.pools import Pools, workers_of
+from support.pools import Pools, alive, workers_of
 from support.waiting import eventually_async
 
 LONG_MS = 60_000
@@ -30,7 +28,7 @@ async def poll_until(sessions: PtySessions, process_id: int, text: bytes) -> byt
 
 
 async def poll_to_end(sessions: PtySessions, process_id: int, *, max_bytes: int = 10_000) -> list[Polled]:
-    polls = []
+    polls: list[Polled] = []
     while not polls or polls[-1].exited is None:
         polls.append(await sessions.poll(process_id, yield_ms=LONG_MS, max_bytes=max_bytes))
     return polls
@@ -190,7 +188,7 @@ async def test_closing_the_pool_ends_processes(fake_pools: Pools) -> None:
         sessions = PtySessions(pool)
         process_id = await sessions.start(command("hang"))
         workers = workers_of(pool)
-    assert not [pid for pid in workers if os.path.exists(f"/proc/{pid}")]
+    assert not alive(workers)
     polled = await sessions.poll(process_id, yield_ms=0, max_bytes=100)
     assert polled.exited is not None
     assert polled.exited.reason == "shutdown"

@@ -24,12 +24,12 @@ async def test_two_workers_are_warm_before_the_first_call(fake_pools: Pools) -> 
 
 async def test_worker_serves_one_call_and_is_replaced(fake_pools: Pools) -> None:
     async with fake_pools.open(warm=1) as pool:
-        seen = set()
+        seen: set[int] = set()
         for _ in range(3):
             await eventually_async(lambda: len(workers_of(pool)) == 1)
-            seen |= workers_of(pool)
+            seen.update(workers_of(pool))
             await pool.run(command("true"))
-            await eventually_async(lambda: not workers_of(pool) & seen)
+            await eventually_async(lambda: seen.isdisjoint(workers_of(pool)))
         assert len(seen) == 3
 
 
@@ -93,7 +93,7 @@ async def test_workers_that_die_before_they_are_ready_are_told_not_waited_for(fa
 
 async def test_worker_that_never_gets_ready_is_given_up(fake_pools: Pools) -> None:
     async with fake_pools.open(launch=launcher("mute"), ready_timeout_s=0.1) as pool:
-        with pytest.raises(WorkerLost, match="not ready within 0.1 s"):
+        with pytest.raises(WorkerLost, match=r"not ready within 0\.1 s"):
             await pool.run(command("true"))
 
 

@@ -120,7 +120,9 @@ def make_link(base: str) -> str:
     return path
 
 
-@pytest.mark.parametrize("make", [make_open_to_all, make_too_long, make_link, lambda _: "relative", lambda _: "/nonesuch"])
+@pytest.mark.parametrize(
+    "make", [make_open_to_all, make_too_long, make_link, lambda _: "relative", lambda _: "/nonesuch"]
+)
 def test_unsuitable_place_is_passed_over(runtime_base: str, make: object) -> None:
     assert callable(make)
     given = make(runtime_base)

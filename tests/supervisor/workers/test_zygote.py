@@ -11,6 +11,7 @@ from pycodex.supervisor.workers.launch import launch_python
 from pycodex.supervisor.workers.orphans import become_subreaper
 from pycodex.supervisor.workers.zygote import Died, Forked, Zygote, ZygoteGone, describe_status
 from support.fake_worker import launcher
+from support.pools import alive
 from support.waiting import eventually_async
 
 SAYING = """
@@ -63,7 +64,14 @@ async def test_strange_greeting_is_refused(packet: object) -> None:
 
 @pytest.mark.parametrize(
     "packet",
-    [{"forked": "12", "token": "t"}, {"forked": 1, "token": "t"}, {"forked": -5, "token": "t"}, {"died": 12}, {}, b"\xc1"],
+    [
+        {"forked": "12", "token": "t"},
+        {"forked": 1, "token": "t"},
+        {"forked": -5, "token": "t"},
+        {"died": 12},
+        {},
+        b"\xc1",
+    ],
 )
 async def test_strange_packet_is_refused(packet: object) -> None:
     zygote = saying({"hello": 1, "host": {"level": "none"}}, packet)
@@ -78,7 +86,7 @@ async def test_dead_zygote_is_noticed_and_reaped() -> None:
     with pytest.raises(ZygoteGone):
         await zygote.greet("/nowhere")
     assert await zygote.close(grace_s=10) == "exited with code 7"
-    assert not os.path.exists(f"/proc/{zygote.pid}")
+    assert not alive([zygote.pid])
 
 
 async def test_fork_request_to_a_dead_zygote_fails_at_once() -> None:
@@ -114,8 +122,8 @@ while True:
     await trio.lowlevel.wait_readable(launched.channel_fd)
     child = int(os.read(launched.channel_fd, 100))
     assert await zygote.close(grace_s=0.01) == "killed by signal 9"
-    assert not os.path.exists(f"/proc/{zygote.pid}")
-    await eventually_async(lambda: not os.path.exists(f"/proc/{child}"))
+    assert not alive([zygote.pid])
+    await eventually_async(lambda: not alive([child]))
 
 
 def test_senseless_status_is_told_as_it_is() -> None:
