@@ -122,10 +122,13 @@ def check_landlock_suffices(confinement: Confinement) -> None:
         )
 
 
-def confine(confinement: Confinement, seat: Seat, cwd: str, *, inside: "Callable[[], None] | None" = None) -> None:
+def confine(
+    confinement: Confinement, seat: Seat, cwd: str, *, inside: "Callable[[], str | None] | None" = None
+) -> None:
     """Apply everything to this process, for good.
 
-    `inside` is called once, in the new view of the file system but before privileges are dropped.
+    `inside` is called once, in the new view of the file system but before privileges are dropped; it gives the path of
+    the terminal that it has opened for the command, if it has.
     """
     if confinement.unconfined_because:
         if seat.level != UNCONFINED:
@@ -145,10 +148,9 @@ def confine(confinement: Confinement, seat: Seat, cwd: str, *, inside: "Callable
         check_landlock_suffices(confinement)
     limits.apply(confinement.limits, own_user_namespace=seat.level == FULL)
     os.chdir(cwd)
-    if inside is not None:
-        inside()
+    terminal = inside() if inside is not None else None
     capabilities.drop()
-    landlock_rules.restrict(confinement, seat.abi, private_dev=seat.level == FULL)
+    landlock_rules.restrict(confinement, seat.abi, private_dev=seat.level == FULL, terminal=terminal or "")
     kernel.close_on_exec_from(_FIRST_PRIVATE_FD)
     seccomp_filter.load(_filter_for(confinement, seat))
 

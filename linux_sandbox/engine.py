@@ -53,7 +53,9 @@ class Engine:
     def describe(self, seat: apply.Seat) -> Enforced:
         return apply.describe(seat)
 
-    def confine(self, confinement: Confinement, seat: apply.Seat, cwd: str, *, inside: "Callable[[], None]") -> None:
+    def confine(
+        self, confinement: Confinement, seat: apply.Seat, cwd: str, *, inside: "Callable[[], str | None]"
+    ) -> None:
         apply.confine(confinement, seat, cwd, inside=inside)
 
     def start(self, argv: "Sequence[str]", env: "Mapping[str, str]", **options: "Any") -> int:
@@ -79,10 +81,8 @@ class Engine:
     def descendants(self, pid: int) -> "list[int]":
         return tree.descendants(pid)
 
-    def kill_descendants(
-        self, pid: int, *, spare: "frozenset[int]" = frozenset(), unreaped: "frozenset[int]" = frozenset()
-    ) -> "list[int]":
-        return tree.kill_descendants(pid, spare=spare, unreaped=unreaped)
+    def kill_descendants(self, pid: int, *, spare: "frozenset[int]" = frozenset()) -> "list[int]":
+        return tree.kill_descendants(pid, spare=spare)
 
     def needs_watch(self, limits: Limits) -> bool:
         return watch.is_needed(limits)

@@ -37,12 +37,14 @@ def start(argv: "Sequence[str]", env: "Mapping[str, str]", **options: "Any") -> 
 
     The new process borrows our memory until it executes, which is several times faster than a copy.
     """
+    if not argv or not argv[0]:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     return os.posix_spawn(_found(argv[0], env), list(argv), env, setsigmask=(), setsigdef=_CATCHABLE, **options)
 
 
 def _found(name: str, env: "Mapping[str, str]") -> str:
     """The file that execvp would run; looking first is cheaper than trying to start each candidate."""
-    if "/" in name or not name:
+    if "/" in name:
         return name
     refused = errno.ENOENT
     for folder in env.get("PATH", os.defpath).split(os.pathsep):

@@ -78,11 +78,11 @@ def describe(abi: int) -> "tuple[str, bool, tuple[str, ...], bool, tuple[str, ..
     )
 
 
-def restrict(confinement: Confinement, abi: int, *, private_dev: bool) -> None:
+def restrict(confinement: Confinement, abi: int, *, private_dev: bool, terminal: str = "") -> None:
     """Bind this thread and what it starts, for good. Sets no_new_privs, without which the kernel refuses.
 
     `private_dev`: /dev holds nothing but the harmless devices, and terminals and shared memory that are the command's
-    own; on the host's /dev only the harmless devices are granted.
+    own; on the host's /dev only the harmless devices are granted, and `terminal`, if the command has one of its own.
     """
     if abi < 1:
         raise Unenforceable("this kernel has no Landlock (it needs 5.13 or later, with `landlock` among its LSMs)")
@@ -97,6 +97,8 @@ def restrict(confinement: Confinement, abi: int, *, private_dev: bool) -> None:
         if files:
             for path, rights in granted(confinement, private_dev=private_dev):
                 _allow(ruleset, path, rights & files)
+            if terminal and not private_dev:
+                _allow(ruleset, terminal, _ON_DEVICES & files)
         kernel.no_new_privileges()
         _enter(ruleset, _LOG_SUBDOMAINS_OFF if abi >= _LOG_FLAGS_SINCE else 0)
     finally:

@@ -44,29 +44,21 @@ def descendants(pid: int) -> "list[int]":
     return found
 
 
-def kill_descendants(
-    pid: int,
-    *,
-    spare: "frozenset[int]" = frozenset(),
-    unreaped: "frozenset[int]" = frozenset(),
-    within_seconds: float = 2.0,
-) -> "list[int]":
-    """Kill every descendant but the spared and theirs; returns those that would not die in time.
-
-    Those in `unreaped` die, too, but keep their pids until their owner waits for them.
-    """
+def kill_descendants(pid: int, *, spare: "frozenset[int]" = frozenset(), within_seconds: float = 2.0) -> "list[int]":
+    """Kill every descendant but the spared and theirs, and reap our own; returns those that would not die in time."""
     deadline = time.monotonic() + within_seconds
     while True:
-        alive = [each for each in _unspared(pid, spare) if not _is_zombie(each)]
-        if not alive or time.monotonic() > deadline:
-            _reap(pid, spare | unreaped)
-            return alive
-        for each in alive:
+        # Only when nobody is listed, not even the dead, is nobody left: while we looked at a list, somebody on it may
+        # have died and left us a child that is not. And a process whose first thread has ended looks dead, too.
+        found = _unspared(pid, spare)
+        if not found or time.monotonic() > deadline:
+            return [each for each in found if not _is_zombie(each)]
+        for each in found:
             try:
                 os.kill(each, _SIGKILL)
             except ProcessLookupError:
                 continue
-        _reap(pid, spare | unreaped)
+        _reap(pid, spare)
         time.sleep(0.001)
 
 

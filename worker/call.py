@@ -236,7 +236,8 @@ class Call:
         """The command has ended, or (None) its whole box was killed."""
         self._ended, self._box_gone = ended, ended is None
         if self._ends.enforced.level == LANDLOCK:
-            self._engine.kill_descendants(os.getpid(), spare=frozenset((self._ends.pid,)))
+            self._engine.kill_descendants(os.getpid())
+            self._ends.pid = 0
         drain_ms = self._order.drain_ms if isinstance(self._order, RunCommand) else 0
         self._drain_until = time.monotonic() + drain_ms / 1000
         self._deadline = None
@@ -318,7 +319,7 @@ class Call:
         if self._ends.enforced.level == FULL:
             os.kill(self._ends.pid, _SIGKILL)
         else:
-            self._engine.kill_descendants(os.getpid(), unreaped=frozenset((self._ends.pid,)))
+            self._engine.kill_descendants(os.getpid())
             self._ends.pid = 0
 
     def _end_tree(self) -> None:
@@ -332,7 +333,7 @@ class Call:
     def _leave_running(self) -> "tuple[int, ...]":
         os.waitpid(self._ends.pid, 0)
         self._ends.pid = 0
-        self._engine.kill_descendants(os.getpid(), spare=frozenset(self._engine.children(os.getpid())))
+        _reap_the_dead()
         left = tuple(self._engine.descendants(os.getpid()))
         if left:
             os.write(self._birth.spare_fd, b"".join(b"%d\n" % pid for pid in left))
@@ -369,6 +370,16 @@ class Call:
             return None, _SIGKILL
         code = os.waitstatus_to_exitcode(self._ended.status)
         return (code, None) if code >= 0 else (None, -code)
+
+
+def _reap_the_dead() -> None:
+    while True:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
 
 
 def _for_child(order: "RunCommand | RunFileJob") -> Task:

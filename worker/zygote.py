@@ -29,7 +29,7 @@ class Zygote:
         self._engine = host_backend()
         self._workers: dict[int, tuple[int, str]] = {}
         self._pids: dict[int, int] = {}
-        self._spared: set[int] = set()
+        self._spared: dict[int, int] = {}
         self._liveness_read, self._liveness_write = os.pipe()
         self._spare_read, self._spare_write = os.pipe()
         self._poller = select.poll()
@@ -56,12 +56,16 @@ class Zygote:
             for fd in ready:
                 if fd in self._pids:
                     self._bury(fd)
+                elif fd in self._spared:
+                    self._forget_spared(fd)
             if self._socket.fileno() in ready:
                 order = self._receive()
                 if order is None:
                     break
                 self._fork(order, socket_path, host.level)
-        self._engine.kill_descendants(os.getpid(), spare=frozenset(self._spared))
+        self._engine.kill_descendants(os.getpid(), spare=frozenset(self._spared.values()))
+        for pidfd in list(self._spared):
+            self._forget_spared(pidfd)
 
     def _fork(self, order: "dict[str, object]", socket_path: str, level: str) -> None:
         birth = Birth(str(order.get("fork")), str(order.get("flavour")), level)
@@ -85,7 +89,7 @@ class Zygote:
 
     def _leave_for_worker(self) -> None:
         self._socket.close()
-        for fd in (self._liveness_write, self._spare_read, *self._pids):
+        for fd in (self._liveness_write, self._spare_read, *self._pids, *self._spared):
             os.close(fd)
 
     def _bury(self, pidfd: int) -> None:
@@ -100,25 +104,33 @@ class Zygote:
 
     def _sweep(self) -> None:
         """Whoever is our child and not a worker has lost its worker."""
-        orphans = [
-            pid for pid in self._engine.children(os.getpid()) if pid not in self._workers and pid not in self._spared
-        ]
-        if orphans:
-            self._engine.kill_descendants(os.getpid(), spare=frozenset((*self._workers, *self._spared)))
-        for pid in list(self._spared):
-            try:
-                gone, _ = os.waitpid(pid, os.WNOHANG)
-            except ChildProcessError:
-                continue
-            if gone:
-                self._spared.discard(pid)
+        ours = frozenset((*self._workers, *self._spared.values()))
+        if not ours.issuperset(self._engine.children(os.getpid())):
+            self._engine.kill_descendants(os.getpid(), spare=ours)
 
     def _note_spared(self) -> None:
         poller = select.poll()
         poller.register(self._spare_read, select.POLLIN)
         while poller.poll(0):
             for word in os.read(self._spare_read, _PACKET_BYTES).split():
-                self._spared.add(int(word))
+                pid = int(word)
+                try:
+                    pidfd = os.pidfd_open(pid)
+                except ProcessLookupError:
+                    continue
+                self._spared[pidfd] = pid
+                self._poller.register(pidfd, select.POLLIN)
+
+    def _forget_spared(self, pidfd: int) -> None:
+        """One of those left running has ended, or we have: whoever lives on finds another parent."""
+        pid = self._spared.pop(pidfd)
+        self._poller.unregister(pidfd)
+        os.close(pidfd)
+        try:
+            os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            # It was a grandchild: its own parent reaps it.
+            return
 
     def _receive(self) -> "dict[str, object] | None":
         try:

@@ -171,6 +171,9 @@ class Roster:
         self._failures[worker.flavour] = 0
         self._quiet_until = min(self._quiet_until, now + REPLY_QUIET_S)
         worker.deadline = now + self.settings.linger_s
+        if worker.death:
+            # Its death was told before its result: nobody will tell it again.
+            self._bury(worker)
         self._tend_by(max(self._quiet_until, now))
 
     def failed(self, worker: Worker, how: str) -> None:

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from pycodex.protocol.confinement import READ, WRITE, Confinement, Entry
-from pycodex.protocol.frames import Output, Pty, RunCommand
+from pycodex.protocol.frames import Exited, Output, Pty, RunCommand
 from pycodex.supervisor.workers.launch import Launched, launch_python
 from pycodex.supervisor.workers.lease import JobRefused
 from pycodex.supervisor.workers.pool import Pool
 from support.escape.world import World
 from support.no_namespaces import LANDLOCK, NOTHING
 from support.pools import Pools, alive, descendants, short_base
+from support.waiting import eventually_async
 
 TESTS_DIR = str(Path(__file__).resolve().parents[1])
 ZYGOTE = """
@@ -116,10 +117,12 @@ async def test_stopping_ends_the_whole_tree(world: World, pty: Pty | None) -> No
             async for fact in job:
                 if isinstance(fact, Output) and b"complete" in fact.data:
                     break
-            family = {pid for pid in descendants(pool.zygote_pid) if "sleep" in _command_of(pid)}
-            assert len(family) == 4
+            await eventually_async(lambda: len(sleepers(pool)) == 4, what="the whole family")
+            family = sleepers(pool)
             await job.stop("cancelled")
             await job.wait()
+            assert isinstance(job.end, Exited)
+            assert job.end.reason == "cancelled"
         assert alive(family) == set()
 
 
@@ -127,7 +130,7 @@ async def test_a_timeout_ends_the_whole_tree(world: World) -> None:
     async with weak_pool() as pool:
         done = await pool.run(order(world, FAMILY, Confinement(), timeout_ms=1000))
         assert done.exited.reason == "timeout"
-        assert not [pid for pid in descendants(pool.zygote_pid) if "sleep" in _command_of(pid)]
+        assert sleepers(pool) == set()
 
 
 async def test_without_landlock_everything_is_refused(world: World) -> None:
@@ -136,6 +139,10 @@ async def test_without_landlock_everything_is_refused(world: World) -> None:
             await pool.run(order(world, "true", Confinement()))
         assert pool.host is not None
         assert pool.host.level == "none"
+
+
+def sleepers(pool: Pool) -> set[int]:
+    return {pid for pid in descendants(pool.zygote_pid) if "sleep" in _command_of(pid)}
 
 
 def _command_of(pid: int) -> str:

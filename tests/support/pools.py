@@ -43,7 +43,9 @@ class Pools:
         env = {"XDG_RUNTIME_DIR": self.base}
         async with open_pool(settings, env=env, launch=launch or self.launch) as pool:
             yield pool
-        assert descendants() - before == set()
+        left = descendants() - before
+        if left:
+            raise AssertionError(f"processes left: {[describe(pid) for pid in left]}")
         assert os.listdir(self.base) == []
 
 
@@ -60,6 +62,14 @@ def workers_of(pool: Pool) -> set[int]:
     if pool.zygote_pid is None:
         return set()
     return {child.pid for child in psutil.Process(pool.zygote_pid).children()}
+
+
+def describe(pid: int) -> str:
+    try:
+        process = psutil.Process(pid)
+        return f"{pid} (child of {process.ppid()}, {process.status()}): {' '.join(process.cmdline())}"
+    except psutil.NoSuchProcess:
+        return f"{pid} (gone meanwhile)"
 
 
 def alive(pids: Iterable[int]) -> set[int]:

@@ -70,7 +70,9 @@ async def test_signals_session_and_mask_are_fresh(real_pools: Pools, confinement
             own = await pool.run(python(program, confinement=confinement))
     finally:
         os.umask(previous)
-    assert [int(line.split()[1], 16) for line in done.stdout.data.splitlines()] == [0, 0]
+    # 32 and 33 are the C library's own: posix_spawn leaves them ignored until a program has threads.
+    own_of_libc = 1 << 31 | 1 << 32
+    assert [int(line.split()[1], 16) & ~own_of_libc for line in done.stdout.data.splitlines()] == [0, 0]
     assert own.stdout.data.splitlines()[0] == b"True (0, 0)"
 
 
