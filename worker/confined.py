@@ -83,9 +83,10 @@ class Confined:
             tell(self._line, "failed", f"{type(error).__name__}: {error}", 0)
 
     def _obey(self, seat: "Seat", task: Task) -> None:
-        def inside() -> None:
+        def inside() -> str:
             if task.rows:
                 self._open_terminal(task.rows, task.cols)
+            return self._terminal
 
         engine = self._engine
         self._subject = task.cwd

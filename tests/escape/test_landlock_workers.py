@@ -1,9 +1,12 @@
 """Workers on a host without namespaces: the same promises as for `pycodex sandbox`, through the pool."""
 
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 
 from pycodex.protocol.confinement import READ, WRITE, Confinement, Entry
@@ -40,7 +43,7 @@ async def weak_pool(left: str = LANDLOCK) -> AsyncIterator[Pool]:
             yield pool
 
 
-def order(world: World, script: str, confinement: Confinement, **fields: object) -> RunCommand:
+def order(world: World, script: str, confinement: Confinement, **fields: Any) -> RunCommand:
     return RunCommand(
         job_id="",
         argv=("/bin/sh", "-c", script),
@@ -103,11 +106,41 @@ async def test_protected_paths_are_put_right_after_a_timeout(world: World) -> No
     assert not (world.ws / ".git" / "hooks" / "pre-commit").exists()
 
 
-async def test_survivors_end_with_the_call(world: World) -> None:
+@pytest.mark.parametrize("output", ["", ">/dev/null 2>&1"], ids=["holding the output", "silent"])
+async def test_survivors_end_with_the_call(world: World, output: str) -> None:
     async with weak_pool() as pool:
-        done = await pool.run(order(world, "setsid sleep 1000 >/dev/null 2>&1 & echo $!", Confinement()))
+        done = await pool.run(order(world, f"setsid sleep 1000 {output} & echo $!", Confinement()))
         assert done.code == 0
+        assert not done.exited.pipe_held
         assert alive([int(done.stdout.data)]) == set()
+
+
+async def test_a_process_that_looks_dead_ends_with_the_call(world: World) -> None:
+    """Its first thread has ended, another one goes on."""
+    program = (
+        "import ctypes, os, threading, time\n"
+        "if os.fork(): os._exit(0)\n"
+        "os.setsid()\n"
+        "def go_on():\n"
+        "    while open('/proc/self/stat').read().rpartition(')')[2].split()[0] != 'Z': time.sleep(0.001)\n"
+        "    print(os.getpid(), flush=True)\n"
+        "    os.close(1); os.close(2)\n"
+        "    time.sleep(1000)\n"
+        "threading.Thread(target=go_on).start()\n"
+        "ctypes.CDLL(None).syscall(60 if os.uname().machine == 'x86_64' else 93, 0)\n"
+    )
+    quoted = program.replace("'", "'\\''")
+    script = f"{sys.executable} -I -S -c '{quoted}' | (read pid; echo $pid)"
+    async with weak_pool() as pool:
+        done = await pool.run(order(world, script, Confinement()))
+        assert not psutil.pid_exists(int(done.stdout.data))
+
+
+async def test_a_terminal_of_its_own_can_be_used(world: World) -> None:
+    script = "tty >/dev/null && echo one >$(tty) && echo two >/dev/tty"
+    async with weak_pool() as pool:
+        done = await pool.run(order(world, script, Confinement(), pty=Pty()))
+    assert (done.code, done.stdout.data) == (0, b"one\r\ntwo\r\n")
 
 
 @pytest.mark.parametrize("pty", [None, Pty()], ids=["pipes", "terminal"])
