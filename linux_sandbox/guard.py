@@ -56,7 +56,8 @@ class Guard:
                     notes.unchecked(each.path, each.why)
                 else:
                     _settle(each, repair, notes)
-                    _tell_unknown(each.path, each.wanted, notes)
+                    if not each.is_pin:
+                        _tell_unknown(each.path, each.wanted, notes)
             except OSError as error:
                 notes.unchecked(each.path, error.strerror or str(error))
             finally:

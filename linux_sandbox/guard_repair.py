@@ -72,7 +72,8 @@ class Repair:
             status = status_of(parent_fd, name)
             now = None if status is None else node_of(status)
             if now is not None and now.is_directory:
-                same = seen if seen is not None and seen.identity == now.identity else None
+                # Inodes are used again: the same number need not be the same thing.
+                same = seen if seen is not None and seen.is_directory and seen.identity == now.identity else None
                 target = wanted if wanted is not None and wanted.is_directory else None
                 if same is not None or target is not None:
                     self._settle_directory(parent_fd, path, target, same)

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 _READ_BYTES = 1 << 16
 _STDIN_CAP_BYTES = 4 << 20
 _TIOCSWINSZ = 0x5414
+_MOST_ROWS_OR_COLS = 0xFFFF
 _SIGXCPU, _SIGXFSZ, _SIGKILL = 24, 25, 9
 _READABLE = select.POLLIN | select.POLLHUP | select.POLLERR
 
@@ -65,6 +66,7 @@ class Call:
         self._stdin = b""
         self._stdin_closing = False
         self._terminal = False
+        self._size: tuple[int, int] | None = None
         self._started_at = time.monotonic()
         self._reason = ""
         self._ended: Ended | None = None
@@ -78,7 +80,8 @@ class Call:
         credit = order.credit_bytes if isinstance(order, RunCommand) else order.output_cap_bytes
         self._outflow = Outflow(order.job_id, cap_bytes=order.output_cap_bytes, credit_bytes=credit, send=self._push)
 
-    def run(self) -> int:
+    def run(self, messages: list[bytes]) -> int:
+        """`messages` arrived together with the order."""
         confinement, level = self._order.confinement, self._ends.enforced.level
         held = None
         try:
@@ -86,6 +89,7 @@ class Call:
                 held = self._engine.hold_placeholders(confinement.placeholders, confinement.ledger)
             guard = self._engine.watch_protected(confinement) if level == LANDLOCK else None
             self._begin()
+            self._read_messages(messages)
             self._loop()
             self._end_tree()
             self._report(guard.restore() if guard is not None else ())
@@ -116,6 +120,8 @@ class Call:
             self._watch(fd, lambda fd=fd: self._read_stream(fd))  # type: ignore[misc]
         mode = order.stdin if isinstance(order, RunCommand) else STDIN_NONE
         os.set_blocking(ends.stdin, False)
+        if self._awaits_terminal():
+            return
         if isinstance(order, RunCommand) and mode == STDIN_BYTES:
             self._stdin, self._stdin_closing = order.stdin_bytes, True
             self._feed_stdin()
@@ -152,7 +158,9 @@ class Call:
             self._poller.unregister(fd)
 
     def _mind_backlog(self) -> None:
-        wanted = select.POLLIN | (select.POLLOUT if self._dealer.wants_to_write else 0)
+        # A command that does not read holds up its own input, not our memory.
+        reading = select.POLLIN if len(self._stdin) <= _STDIN_CAP_BYTES else 0
+        wanted = reading | (select.POLLOUT if self._dealer.wants_to_write else 0)
         self._poller.modify(self._dealer.fileno(), wanted)
 
     def _push(self, fact: "Fact | Output") -> None:
@@ -162,7 +170,10 @@ class Call:
 
     def _read_orders(self) -> None:
         self._dealer.flush()
-        for message in self._dealer.pull():
+        self._read_messages(self._dealer.pull())
+
+    def _read_messages(self, messages: list[bytes]) -> None:
+        for message in messages:
             try:
                 order = decode_order(message)
             except BadFrame:
@@ -176,13 +187,12 @@ class Call:
         elif isinstance(order, Credit):
             self._outflow.grant(order.size_bytes)
         elif isinstance(order, WriteStdin):
-            # What does not fit is dropped: a command that reads nothing must not fill our memory.
-            self._stdin += order.data[: max(0, _STDIN_CAP_BYTES - len(self._stdin))]
+            self._stdin += order.data
             self._stdin_closing = self._stdin_closing or order.close
             self._feed_stdin()
-        elif isinstance(order, Resize) and self._terminal:
-            size = order.rows.to_bytes(2, "little") + order.cols.to_bytes(2, "little") + bytes(4)
-            fcntl.ioctl(self._ends.stdin, _TIOCSWINSZ, size)
+        elif isinstance(order, Resize):
+            self._size = order.rows, order.cols
+            self._apply_size()
 
     def _orphaned(self) -> None:
         # The zygote is gone, and with it the one who would look after what we leave behind.
@@ -210,6 +220,11 @@ class Call:
             case ("failed", text, number):
                 self._last_fact = Failed(job_id=job_id, text=text, errno=number)
 
+    def _apply_size(self) -> None:
+        if self._terminal and self._size is not None:
+            rows, cols = (_dimension(value).to_bytes(2, "little") for value in self._size)
+            fcntl.ioctl(self._ends.stdin, _TIOCSWINSZ, rows + cols + bytes(4))
+
     def _use_terminal(self, fd: int) -> None:
         for stream in (self._ends.stdout, self._ends.stderr):
             self._close_stream(stream)
@@ -219,7 +234,8 @@ class Call:
         self._terminal = True
         self._ends.stdin = self._ends.stdout = fd
         self._streams = {fd: STDOUT}
-        self._watch_terminal()
+        self._apply_size()
+        self._feed_stdin()
 
     def _watch_terminal(self) -> None:
         fd = self._ends.stdout
@@ -263,7 +279,13 @@ class Call:
         if not self._terminal:
             os.close(fd)
 
+    def _awaits_terminal(self) -> bool:
+        """What is typed before the child has opened its terminal waits for it."""
+        return isinstance(self._order, RunCommand) and self._order.pty is not None and not self._terminal
+
     def _feed_stdin(self) -> None:
+        if self._awaits_terminal():
+            return
         fd = self._ends.stdin
         if fd < 0:
             self._stdin = b""
@@ -372,6 +394,10 @@ class Call:
         return (code, None) if code >= 0 else (None, -code)
 
 
+def _dimension(value: int) -> int:
+    return min(max(value, 1), _MOST_ROWS_OR_COLS)
+
+
 def _reap_the_dead() -> None:
     while True:
         try:
@@ -398,6 +424,6 @@ def _for_child(order: "RunCommand | RunFileJob") -> Task:
         confinement=order.confinement,
         has_stdin=order.stdin != STDIN_NONE,
         merged=order.merge_streams,
-        rows=order.pty.rows if order.pty is not None else 0,
-        cols=order.pty.cols if order.pty is not None else 0,
+        rows=_dimension(order.pty.rows) if order.pty is not None else 0,
+        cols=_dimension(order.pty.cols) if order.pty is not None else 0,
     )

@@ -40,18 +40,19 @@ def live(birth: Birth) -> int:
         dealer = Dealer(birth.socket_path, max_message_bytes=MAX_FRAME_BYTES)
         dealer.push(encode(Ready(token=birth.token, pid=os.getpid(), flavour=birth.flavour, enforced=ends.enforced)))
         dealer.flush(block=True)
-        order = _await_order(dealer, birth, ends)
+        received = _await_order(dealer, birth, ends)
     except (OSError, ProtocolError, BadFrame):
         # Nobody to work for, or one who does not speak our language.
-        order = None
-    if order is None:
+        received = None
+    if received is None:
         end(ends)
         return 0
+    order, messages = received
     if refusal:
         dealer.push(encode(Refused(job_id=order.job_id, text=refusal)))
         dealer.flush(block=True)
         return 0
-    return Call(order, ends, dealer, birth).run()
+    return Call(order, ends, dealer, birth).run(messages)
 
 
 def _open(birth: Birth) -> Ends:
@@ -87,8 +88,8 @@ def _open(birth: Birth) -> Ends:
     return ends
 
 
-def _await_order(dealer: Dealer, birth: Birth, ends: Ends) -> "RunCommand | RunFileJob | None":
-    """The one order of this worker; None when nobody is left to give it or no child to obey it."""
+def _await_order(dealer: Dealer, birth: Birth, ends: Ends) -> "tuple[RunCommand | RunFileJob, list[bytes]] | None":
+    """The one order of this worker and what came with it; None when nobody is left to give it or to obey it."""
     poller = select.poll()
     for fd in (dealer.fileno(), birth.liveness_fd, ends.line):
         if fd >= 0:
@@ -97,10 +98,11 @@ def _await_order(dealer: Dealer, birth: Birth, ends: Ends) -> "RunCommand | RunF
         for fd, _ in poller.poll():
             if fd != dealer.fileno():
                 return None
-        for message in dealer.pull():
-            order = decode_order(message)
+        messages = dealer.pull()
+        while messages:
+            order = decode_order(messages.pop(0))
             # Stop, Credit and the like can only follow the order that they belong to.
             if isinstance(order, RunCommand | RunFileJob):
-                return order
+                return order, messages
         if dealer.closed:
             return None

@@ -13,7 +13,8 @@ from collections.abc import Iterable
 import trio
 
 PR_SET_CHILD_SUBREAPER = 36
-FREEZE_ROUNDS = 64
+FREEZE_ROUNDS = 256
+QUIET_ROUNDS = 2
 
 
 def become_subreaper() -> None:
@@ -25,17 +26,17 @@ def become_subreaper() -> None:
 
 
 def tree_of(roots: Iterable[int]) -> list[int]:
-    """The roots that exist and all their descendants, parents first."""
+    """The roots that exist and all their descendants, with those that only wait to be reaped; parents first."""
     children: dict[int, list[int]] = {}
-    alive = set()
+    present = set()
     for name in os.listdir("/proc"):
         if name.isdecimal():
             parent = _parent_of(name)
             if parent is not None:
-                alive.add(int(name))
+                present.add(int(name))
                 children.setdefault(parent, []).append(int(name))
     found: dict[int, None] = {}
-    pending = [pid for pid in roots if pid in alive]
+    pending = [pid for pid in roots if pid in present]
     while pending:
         pid = pending.pop()
         if pid not in found:
@@ -45,23 +46,27 @@ def tree_of(roots: Iterable[int]) -> list[int]:
 
 
 def _parent_of(pid: str) -> int | None:
-    """None for a process that is gone or only waits to be reaped."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            state, parent = file.read().rpartition(b")")[2].split(maxsplit=2)[:2]
-    except (OSError, ValueError):
+            return int(file.read().rpartition(b")")[2].split(maxsplit=2)[1])
+    except (OSError, ValueError, IndexError):
         return None
-    return None if state in (b"Z", b"X") else int(parent)
 
 
 def kill_trees(roots: Iterable[int]) -> list[int]:
-    """Stop every process of the trees until no new one appears, then kill them all. Gives the pids killed."""
+    """Stop every process of the trees until no new one appears, then kill them all. Gives the pids killed.
+
+    A process that forks and exits while it is looked for leaves a corpse, and where there is a fresh corpse there may
+    be a child that was missed: corpses count as new ones. Two looks must find nothing, as a corpse may vanish, too.
+    """
     own = os.getpid()
     roots = [pid for pid in roots if pid > 1 and pid != own]
     frozen: dict[int, None] = {}
+    quiet_rounds = 0
     for _ in range(FREEZE_ROUNDS if roots else 0):
         fresh = [pid for pid in tree_of([*roots, *frozen]) if pid not in frozen]
-        if not fresh:
+        quiet_rounds = 0 if fresh else quiet_rounds + 1
+        if quiet_rounds == QUIET_ROUNDS:
             break
         for pid in fresh:
             _signal(pid, signal.SIGSTOP)

@@ -30,6 +30,7 @@ DISPATCH_QUIET_S = 0.05
 REPLY_QUIET_S = 0.001
 LAST_WORDS_S = 1.0
 LAST_WORDS_POLL_S = 0.005
+OWN_SWEEP_S = 0.5
 ORPHANS_GONE_S = 2.0
 
 logger = logging.getLogger("pycodex.workers")
@@ -219,19 +220,27 @@ class Roster:
     async def zygote_gone(self, text: str, *, hopeless: bool) -> None:
         """All its workers are ours now: end them with their trees, and every call in flight."""
         self._zygote = None
-        orphans = [worker for worker in self._workers.values() if worker.is_alive and worker.pid]
-        killed = kill_trees([worker.pid for worker in orphans if worker.pid])
-        for worker in list(self._workers.values()):
+        for worker in self._workers.values():
             worker.lose_job(f"its worker is gone: {text}")
             self.withdraw(worker)
-            self._bury(worker)
         if hopeless:
             for flavour in FLAVOURS:
                 self._fail_seekers(flavour, text)
         with trio.CancelScope(shield=True):
-            left = await reap({*killed, *(worker.pid for worker in orphans if worker.pid)}, within_s=ORPHANS_GONE_S)
+            left = await self._end_orphans()
         if left:
             logger.error("processes %s could not be ended", left)
+
+    async def _end_orphans(self) -> list[int]:
+        """Workers notice that their zygote is gone, and clear up best themselves; what is left then is killed."""
+        orphans = {worker.pid: worker for worker in self._workers.values() if worker.pid and worker.is_alive}
+        with trio.move_on_after(OWN_SWEEP_S):
+            for worker in orphans.values():
+                await worker.exited()
+        killed = kill_trees(orphans)
+        for worker in list(self._workers.values()):
+            self._bury(worker)
+        return await reap({*killed, *orphans}, within_s=ORPHANS_GONE_S)
 
     def _bury(self, worker: Worker) -> None:
         worker.bury()

@@ -12,6 +12,8 @@ import signal
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
+import trio
+
 from pycodex.protocol.confinement import Enforced
 from pycodex.protocol.frames import Ready, encode
 from pycodex.protocol.ids import new_token
@@ -75,8 +77,8 @@ class Worker(Peer):
         self._exit_poll.register(self._pidfd, select.POLLIN)
         if self.state is State.KILLED:
             self._end_process()
-        elif self._claimed_pid not in (None, pid):
-            self.kill(f"the worker claims to be process {self._claimed_pid}, but is {pid}")
+        else:
+            self._compare()
 
     def bury(self) -> None:
         self.state = State.GONE
@@ -90,12 +92,16 @@ class Worker(Peer):
 
     def greeted(self, ready: Ready) -> None:
         self._claimed_pid = ready.pid
-        if self.state is not State.STARTING:
-            return
-        if self.pid not in (None, ready.pid):
-            self.kill(f"the worker claims to be process {ready.pid}, but is {self.pid}")
-            return
         self.enforced = ready.enforced
+        self._compare()
+
+    def _compare(self) -> None:
+        """It is ready when both it and the zygote, in whatever order, have named the same process."""
+        if self.state is not State.STARTING or self.pid is None or self._claimed_pid is None:
+            return
+        if self.pid != self._claimed_pid:
+            self.kill(f"the worker claims to be process {self._claimed_pid}, but is {self.pid}")
+            return
         self.state = State.READY
         self.deadline = math.inf
         self._roster.became_ready(self)
@@ -172,6 +178,9 @@ class Worker(Peer):
         """Kill the process alone: what an answered call left running on purpose stays."""
         if self.is_alive:
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
+    async def exited(self) -> None:
+        await trio.lowlevel.wait_readable(self._pidfd)
 
     @property
     def is_alive(self) -> bool:

@@ -1,16 +1,22 @@
 """Orders for real workers, by the parts that a test cares about.
 
-Owns the defaults: a minimal environment, the root directory, and the two confinements most tests run under.
+Owns the defaults: a minimal environment, the root directory, and the two confinements most tests run under,
+and how to wait for what such an order does.
 """
 
 import sys
 from typing import Any
 
+import psutil
 import pytest
+import trio
+from support.pools import workers_of
+from support.waiting import DEADLINE_SECONDS, eventually_async
 
 from pycodex.protocol.confinement import Confinement, Entry
 from pycodex.protocol.frames import Output, RunCommand, Started
 from pycodex.supervisor.workers.lease import LiveJob
+from pycodex.supervisor.workers.pool import Pool
 
 ENV = {"PATH": "/usr/bin:/bin"}
 CONFINED = Confinement()
@@ -39,12 +45,13 @@ def writing(*paths: object, **fields: Any) -> Confinement:
 async def until_said(job: LiveJob, text: bytes) -> bytes:
     """What the job has said, once `text` is in it."""
     said = b""
-    async for fact in job:
-        if isinstance(fact, Output):
-            said += fact.data
-            if text in said:
-                return said
-    raise AssertionError(f"it ended without saying {text!r}: {said!r:.500}, {job.end!r}")
+    with trio.move_on_after(DEADLINE_SECONDS):
+        async for fact in job:
+            if isinstance(fact, Output):
+                said += fact.data
+                if text in said:
+                    return said
+    raise AssertionError(f"it never said {text!r}: {said!r:.500}, {job.end!r}")
 
 
 async def started_pid(job: LiveJob) -> int:
@@ -52,3 +59,20 @@ async def started_pid(job: LiveJob) -> int:
         if isinstance(fact, Started):
             return fact.pid
     raise AssertionError(f"it never started: {job.end!r}")
+
+
+async def boxes_of(pool: Pool, *, at_least: int) -> dict[int, int]:
+    """Workers and the first processes of their boxes, once there are enough that have one."""
+    return await eventually_async(lambda: found if len(found := _boxes(pool)) >= at_least else None)
+
+
+def _boxes(pool: Pool) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for pid in workers_of(pool):
+        try:
+            children = psutil.Process(pid).children()
+        except psutil.NoSuchProcess:
+            continue
+        if len(children) == 1:
+            found[pid] = children[0].pid
+    return found

@@ -67,7 +67,7 @@ def workers_of(pool: Pool) -> set[int]:
 def describe(pid: int) -> str:
     try:
         process = psutil.Process(pid)
-        return f"{pid} (child of {process.ppid()}, {process.status()}): {' '.join(process.cmdline())}"
+        return f"{pid} ({process.name()}, {process.status()}, child of {process.ppid()})"
     except psutil.NoSuchProcess:
         return f"{pid} (gone meanwhile)"
 

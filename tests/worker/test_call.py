@@ -3,21 +3,21 @@
 import errno
 import os
 import signal
-import subprocess
-import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 from support.marked import Mark
-from support.orders import BOTH, CONFINED, ENV, UNCONFINED, python, run, shell, started_pid, until_said, writing
+from support.orders import BOTH, UNCONFINED, boxes_of, python, run, shell, started_pid, until_said, writing
 from support.pools import Pools, alive
 from support.waiting import eventually_async
 
 from pycodex.protocol.confinement import Confinement, Entry
 from pycodex.protocol.frames import STDIN_BYTES, STDIN_OPEN, BadFrame, Exited, Output, Started
-from pycodex.supervisor.workers.lease import Completed, JobFailed, JobRefused
+from pycodex.supervisor.workers.lease import JobFailed, JobRefused
+from pycodex.supervisor.workers.pool import Pool
 
 needs_ordinary_user = pytest.mark.skipif(os.geteuid() == 0, reason="root may enter any directory")
 
@@ -56,24 +56,16 @@ async def test_nothing_but_the_standard_streams_is_open(real_pools: Pools, confi
 
 
 @BOTH
-async def test_signals_session_and_mask_are_fresh(real_pools: Pools, confinement: Confinement) -> None:
-    previous = os.umask(0o077)
-    program = (
-        "import os, resource; print(os.getsid(0) == os.getpid(), resource.getrlimit(resource.RLIMIT_CORE));"
-        "[print(line.split(':')[0], int(line.split()[1], 16)) for line in open('/proc/self/status')"
-        " if line.startswith(('SigBlk', 'SigIgn'))]"
-    )
-    try:
-        async with real_pools.open() as pool:
-            # Before the interpreter sets up its own, which ignores two.
-            done = await pool.run(shell("grep -E '^Sig(Blk|Ign)' /proc/self/status", confinement=confinement))
-            own = await pool.run(python(program, confinement=confinement))
-    finally:
-        os.umask(previous)
-    # 32 and 33 are the C library's own: posix_spawn leaves them ignored until a program has threads.
-    own_of_libc = 1 << 31 | 1 << 32
-    assert [int(line.split()[1], 16) & ~own_of_libc for line in done.stdout.data.splitlines()] == [0, 0]
-    assert own.stdout.data.splitlines()[0] == b"True (0, 0)"
+async def test_signals_session_and_core_size_are_fresh(real_pools: Pools, confinement: Confinement) -> None:
+    script = "grep -E '^Sig(Blk|Ign)' /proc/self/status; ps -o pid=,sid= $$; ulimit -c; ulimit -Hc"
+    async with real_pools.open() as pool:
+        done = await pool.run(shell(script, confinement=confinement))
+    blocked, ignored, session, *cores = done.stdout.data.splitlines()
+    assert int(blocked.split()[1], 16) == 0
+    # The C library keeps two for itself.
+    assert int(ignored.split()[1], 16) & ~(1 << 31 | 1 << 32) == 0
+    assert len(set(session.split())) == 1
+    assert cores == [b"0", b"0"]
 
 
 @BOTH
@@ -211,6 +203,24 @@ async def test_input_is_written_while_it_runs(real_pools: Pools, confinement: Co
             assert await until_said(job, b"got " + word) == b"got " + word + b"\n"
         await job.write(b"", close=True)
         assert await until_said(job, b"end") == b"end\n"
+
+
+@BOTH
+async def test_orders_that_follow_at_once_are_not_lost(real_pools: Pools, confinement: Confinement) -> None:
+    """A busy worker finds them together with the first."""
+    async with real_pools.open() as pool:
+        await pool.run(run("/bin/true", confinement=confinement))
+        stopped = await boxes_of(pool, at_least=2)
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        order = run("/bin/cat", stdin=STDIN_OPEN, confinement=confinement)
+        async with pool.running(order) as job, trio.open_nursery() as nursery:
+            nursery.start_soon(partial(job.write, b"first", close=True))
+            await trio.testing.wait_all_tasks_blocked()
+            for pid in stopped:
+                os.kill(pid, signal.SIGCONT)
+            assert await until_said(job, b"first") == b"first"
+            assert isinstance(await job.wait(), Exited)
 
 
 async def test_large_input_for_a_slow_reader_is_not_lost(real_pools: Pools, tmp_path: Path) -> None:
@@ -392,9 +402,13 @@ async def test_call_that_left_nobody_does_not_say_so(real_pools: Pools) -> None:
     assert not done.exited.pipe_held
 
 
-def end_all(pids: set[int]) -> None:
+async def end_daemons(pool: Pool, mark: Mark) -> None:
+    """Kill what was left running, and wait until it was reaped, which happens at the end of some worker."""
+    pids = mark.alive()
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
+    while any(os.path.exists(f"/proc/{pid}") for pid in pids):
+        await pool.run(run("/bin/true", confinement=UNCONFINED))
 
 
 async def test_unconfined_call_leaves_its_daemons_running_and_names_them(real_pools: Pools) -> None:
@@ -412,8 +426,7 @@ async def test_unconfined_call_leaves_its_daemons_running_and_names_them(real_po
             assert (await pool.run(run("/bin/true", confinement=UNCONFINED))).code == 0
             assert alive(left) == left == mark.alive()
         finally:
-            end_all(mark.alive())
-        await eventually_async(lambda: not mark.alive())
+            await end_daemons(pool, mark)
 
 
 @pytest.mark.parametrize("drain_ms", [0, 300])
@@ -430,8 +443,7 @@ async def test_held_pipe_delays_the_answer_no_longer_than_ordered(real_pools: Po
             if drain_ms:
                 assert done.stdout.data == b"said\n"
         finally:
-            end_all(mark.alive())
-        await eventually_async(lambda: not mark.alive())
+            await end_daemons(pool, mark)
 
 
 async def test_what_a_descendant_says_while_the_output_drains_is_kept(real_pools: Pools) -> None:
@@ -440,6 +452,7 @@ async def test_what_a_descendant_says_while_the_output_drains_is_kept(real_pools
         done = await pool.run(shell(script, confinement=UNCONFINED, drain_ms=20_000))
     assert done.stdout.data == b"early\nlate\n"
     assert not done.exited.pipe_held
+    assert done.exited.left_running == ()
 
 
 async def test_timeout_does_not_count_after_the_end(real_pools: Pools) -> None:
@@ -447,8 +460,7 @@ async def test_timeout_does_not_count_after_the_end(real_pools: Pools) -> None:
     script = f"setsid sleep {mark} & exit 0"
     async with real_pools.open() as pool:
         done = await pool.run(shell(script, confinement=UNCONFINED, drain_ms=500, timeout_ms=400))
-        end_all(mark.alive())
-        await eventually_async(lambda: not mark.alive())
+        await end_daemons(pool, mark)
     assert (done.code, done.exited.reason) == (0, "")
 
 

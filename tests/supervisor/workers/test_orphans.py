@@ -3,12 +3,14 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 import trio
 
 from pycodex.supervisor.workers.orphans import become_subreaper, kill_trees, reap, tree_of
-from support.waiting import eventually
+from support.waiting import eventually_async
 
 # A child, a grandchild in a session of its own, and a line with their numbers when all are there.
 FAMILY = """
@@ -24,6 +26,19 @@ def member(depth):
     while True:
         signal.pause()
 member(3)
+"""
+
+
+# The first adopts and reaps whoever is orphaned; the others hand on a baton some thousand times.
+RELAY = """
+import ctypes, os
+ctypes.CDLL(None).prctl(36, 1)
+if os.fork():
+    while True:
+        os.wait()
+for _ in range(5000):
+    if os.fork():
+        os._exit(0)
 """
 
 
@@ -61,32 +76,21 @@ def test_ourselves_and_init_are_never_killed() -> None:
     assert kill_trees([os.getpid(), 1, 0, -1]) == []
 
 
-def test_tree_that_keeps_forking_is_caught() -> None:
-    """Each member forks its successor and exits, some hundred times a second."""
+async def test_tree_that_keeps_forking_is_caught(scale: Callable[[int, int], int]) -> None:
+    """Each member forks its successor and exits; whoever is missed goes on, and comes to us."""
     become_subreaper()
-    runner = """
-import os, time
-for _ in range(2000):
-    pid = os.fork()
-    if pid:
-        os.waitpid(pid, 0) if _ % 7 == 0 else time.sleep(0.005)
-        if _ % 7:
-            os._exit(0)
-    elif _ % 7 == 0:
-        os._exit(0)
-"""
-    program = f"import os, signal\nif os.fork() == 0:\n    exec({runner!r})\nelse:\n    signal.pause()"
-    with subprocess.Popen([sys.executable, "-c", f"import ctypes; ctypes.CDLL(None).prctl(36, 1)\n{program}"]) as root:
-        eventually(lambda: len(tree_of([root.pid])) > 1)
-        killed = kill_trees([root.pid])
-        root.wait()
-        assert len(killed) > 1
-        eventually(lambda: not tree_of(killed))
-        for pid in killed:
-            try:
-                os.waitpid(pid, 0)
-            except ChildProcessError:
-                continue
+    for _ in range(scale(5, 50)):
+        async with trio.open_nursery() as nursery:
+            root = await nursery.start(partial(trio.run_process, [sys.executable, "-c", RELAY], check=False))
+            await eventually_async(lambda root=root: len(tree_of([root.pid])) > 1)  # type: ignore[misc]
+            killed = kill_trees([root.pid])
+        assert await reap(killed, within_s=20) == []
+        assert children() == set()
+
+
+def children() -> set[str]:
+    with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
+        return set(file.read().split())
 
 
 async def test_process_that_cannot_be_reaped_is_told() -> None:
