@@ -9,6 +9,10 @@ import msgpack
 from pycodex.protocol.confinement import Confinement, Enforced
 from pycodex.protocol.record import BadRecord, Record
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 VERSION = 1
 MAX_FRAME_BYTES = 8 << 20
 MAX_ITEMS = 65536
@@ -176,14 +180,16 @@ def encode(message: Order | Fact) -> bytes:
 
 
 def decode_order(data: bytes) -> Order:
-    return _decode(data, _ORDERS)  # type: ignore[return-value]
+    order: Order = _decode(data, _ORDERS)
+    return order
 
 
 def decode_fact(data: bytes) -> Fact:
-    return _decode(data, _FACTS)  # type: ignore[return-value]
+    fact: Fact = _decode(data, _FACTS)
+    return fact
 
 
-def _decode(data: bytes, kinds: dict[str, type[Record]]) -> Record:
+def _decode(data: bytes, kinds: dict[str, type[Record]]) -> "Any":
     if len(data) > MAX_FRAME_BYTES:
         raise BadFrame(f"{len(data)} bytes exceed {MAX_FRAME_BYTES}")
     try:

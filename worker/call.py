@@ -117,7 +117,7 @@ class Call:
         self._streams = {ends.stdout: STDOUT, ends.stderr: STDERR}
         for fd in (ends.stdout, ends.stderr):
             os.set_blocking(fd, False)
-            self._watch(fd, lambda fd=fd: self._read_stream(fd))  # type: ignore[misc]
+            self._watch(fd, self._reader_of(fd))
         mode = order.stdin if isinstance(order, RunCommand) else STDIN_NONE
         os.set_blocking(ends.stdin, False)
         if self._awaits_terminal():
@@ -259,6 +259,9 @@ class Call:
         self._deadline = None
 
     # Streams
+
+    def _reader_of(self, fd: int) -> "Callable[[], None]":
+        return lambda: self._read_stream(fd)
 
     def _read_stream(self, fd: int) -> None:
         try:

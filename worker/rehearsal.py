@@ -20,8 +20,8 @@ _PLAIN_TASK = _TASK.to_plain()
 
 
 def of_worker() -> None:
-    order = decode_order(_ENCODED_ORDER)
-    Task(cwd="/", env={}, confinement=order.confinement).to_plain()  # type: ignore[union-attr]
+    decode_order(_ENCODED_ORDER)
+    Task(cwd="/", env={}, confinement=_CONFINEMENT).to_plain()
     outflow = Outflow("", cap_bytes=2, credit_bytes=1, send=_forget)
     outflow.feed("stdout", b"ab")
     outflow.finish()

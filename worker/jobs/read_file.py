@@ -5,6 +5,10 @@ import stat
 
 from pycodex.worker.jobs.errors import JobError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _MOST_LINES = 2000
 _LINE_BYTES = 500
 _CHUNK_BYTES = 1 << 16
@@ -43,7 +47,7 @@ def _slice(fd: int, offset: int, limit: int) -> object:
     return {"first_line": offset, "lines": lines, "more": False}
 
 
-def _lines(fd: int):  # type: ignore[no-untyped-def]
+def _lines(fd: int) -> "Iterator[bytes]":
     """Lines without their ends, cut to what a reader can use; a giant line is never held whole."""
     kept = bytearray()
     started = False
