@@ -147,9 +147,10 @@ def confine(
     else:
         check_landlock_suffices(confinement)
     limits.apply(confinement.limits, own_user_namespace=seat.level == FULL)
-    os.chdir(cwd)
     terminal = inside() if inside is not None else None
     capabilities.drop()
+    # Only now: in a user namespace our own capabilities would open directories that the command may not enter.
+    os.chdir(cwd)
     landlock_rules.restrict(confinement, seat.abi, private_dev=seat.level == FULL, terminal=terminal or "")
     kernel.close_on_exec_from(_FIRST_PRIVATE_FD)
     seccomp_filter.load(_filter_for(confinement, seat))

@@ -139,7 +139,11 @@ class Zygote:
             return None
         if not data:
             return None
-        message = msgpack.unpackb(data, raw=False, max_ext_len=0)
+        try:
+            message = msgpack.unpackb(data, raw=False, max_ext_len=0)
+        except (ValueError, msgpack.exceptions.UnpackException):
+            # Whoever sends this is no supervisor of ours.
+            return None
         return message if type(message) is dict else None
 
     def _send(self, message: "dict[str, object]") -> None:

@@ -6,6 +6,8 @@ to parse.
 """
 
 import os
+from errno import EFBIG, EINVAL, EISDIR
+from stat import S_ISDIR, S_ISREG
 
 from pycodex.protocol.errors import UserFacing
 
@@ -20,6 +22,7 @@ FLAGS_LAYER = "-c"
 _PATH_LISTS = (("sandbox_workspace_write", "writable_roots"),)
 _BARE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:~@%+-")
 _BARE_STARTS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_./:~@%")
+_MOST_CONFIG_BYTES = 4 << 20
 _TOML_WORDS = ("true", "false", "inf", "nan")
 
 
@@ -247,11 +250,29 @@ def _copied(value: "Any") -> "Any":
     return {key: _copied(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
+def _file_bytes(path: str) -> bytes:
+    """The whole of a regular file of a sensible size; a pipe in its place must not hold us up."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        status = os.fstat(fd)
+        if S_ISDIR(status.st_mode):
+            raise OSError(EISDIR, "Is a directory")
+        if not S_ISREG(status.st_mode):
+            raise OSError(EINVAL, "not a regular file")
+        if status.st_size > _MOST_CONFIG_BYTES:
+            raise OSError(EFBIG, f"larger than {_MOST_CONFIG_BYTES} bytes")
+        data = b""
+        while len(data) <= _MOST_CONFIG_BYTES and (part := os.read(fd, _MOST_CONFIG_BYTES)):
+            data += part
+        return data
+    finally:
+        os.close(fd)
+
+
 def read_layer(path: str) -> "Layer | None":
     """The layer in one file; None if there is no such file."""
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = _file_bytes(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

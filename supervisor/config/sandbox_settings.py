@@ -55,6 +55,11 @@ def chosen_permissions(settings: "Settings", *, profile: "str | None", full_auto
 def limits(settings: "Settings") -> Limits:
     if settings.get("sandbox") is None:
         return Limits()
+    asked = settings.get("sandbox", "limits")
+    for name in asked if isinstance(asked, dict) else ():
+        # Unlike other keys: whoever sets a limit relies on it.
+        if name not in Limits._fields:
+            raise UserFacing(f"unknown limit `sandbox.limits.{name}`; known are {', '.join(Limits._fields)}")
     return Limits(**{name: settings.count("sandbox", "limits", name) for name in Limits._fields})
 
 

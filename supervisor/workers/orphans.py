@@ -14,7 +14,11 @@ import trio
 
 PR_SET_CHILD_SUBREAPER = 36
 FREEZE_ROUNDS = 256
+FREEZE_PAUSE_S = 0.0002
 QUIET_ROUNDS = 2
+RUNNING_STATES = (b"R", b"S", b"D")
+DEAD_STATES = (b"Z", b"X")
+_CHILDREN_ARE_LISTED = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 
 
 def become_subreaper() -> None:
@@ -27,53 +31,91 @@ def become_subreaper() -> None:
 
 def tree_of(roots: Iterable[int]) -> list[int]:
     """The roots that exist and all their descendants, with those that only wait to be reaped; parents first."""
-    children: dict[int, list[int]] = {}
-    present = set()
-    for name in os.listdir("/proc"):
-        if name.isdecimal():
-            parent = _parent_of(name)
-            if parent is not None:
-                present.add(int(name))
-                children.setdefault(parent, []).append(int(name))
     found: dict[int, None] = {}
-    pending = [pid for pid in roots if pid in present]
+    pending = [pid for pid in roots if _state_and_parent(pid)]
     while pending:
         pid = pending.pop()
         if pid not in found:
             found[pid] = None
-            pending.extend(children.get(pid, ()))
+            pending.extend(_children_of(pid))
     return list(found)
 
 
-def _parent_of(pid: str) -> int | None:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split(maxsplit=2)[1])
-    except (OSError, ValueError, IndexError):
-        return None
-
-
 def kill_trees(roots: Iterable[int]) -> list[int]:
-    """Stop every process of the trees until no new one appears, then kill them all. Gives the pids killed.
+    """Stop every process of the trees, each as soon as it is seen, until no new one appears; then kill them all.
 
     A process that forks and exits while it is looked for leaves a corpse, and where there is a fresh corpse there may
     be a child that was missed: corpses count as new ones. Two looks must find nothing, as a corpse may vanish, too.
+    Gives the pids killed.
     """
     own = os.getpid()
-    roots = [pid for pid in roots if pid > 1 and pid != own]
-    frozen: dict[int, None] = {}
+    roots = [pid for pid in roots if pid > 1 and pid != own and _state_and_parent(pid)]
+    frozen: dict[int, bool] = {}
     quiet_rounds = 0
     for _ in range(FREEZE_ROUNDS if roots else 0):
-        fresh = [pid for pid in tree_of([*roots, *frozen]) if pid not in frozen]
-        quiet_rounds = 0 if fresh else quiet_rounds + 1
+        if _freeze(roots, frozen):
+            quiet_rounds = 0
+            time.sleep(FREEZE_PAUSE_S)
+        else:
+            quiet_rounds += 1
         if quiet_rounds == QUIET_ROUNDS:
             break
-        for pid in fresh:
-            _signal(pid, signal.SIGSTOP)
-            frozen[pid] = None
-    for pid in frozen:
+    # Children first: the end of a parent may wake a stopped child.
+    for pid in reversed(frozen):
         _signal(pid, signal.SIGKILL)
     return list(frozen)
+
+
+def _freeze(roots: Iterable[int], frozen: dict[int, bool]) -> bool:
+    """One walk over the trees; whether somebody was met who is new, or who has not come to a stop yet.
+
+    That takes a moment, in which a fork that has begun is finished. `frozen` tells who may have children.
+    """
+    restless = False
+    seen = set()
+    pending = [*roots, *(pid for pid, fertile in frozen.items() if fertile)]
+    while pending:
+        pid = pending.pop()
+        if pid in seen or not frozen.get(pid, True):
+            continue
+        seen.add(pid)
+        if pid not in frozen:
+            restless = True
+            _signal(pid, signal.SIGSTOP)
+        found = _state_and_parent(pid)
+        if found is not None:
+            restless = restless or found[0] in RUNNING_STATES
+            frozen[pid] = found[0] not in DEAD_STATES
+            pending.extend(_children_of(pid))
+    return restless
+
+
+def _children_of(pid: int) -> list[int]:
+    """Quick, so that few can slip away meanwhile; the slow way is for kernels that do not list children."""
+    children = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
+                children += [int(word) for word in file.read().split()]
+    except ProcessLookupError:
+        return children
+    except FileNotFoundError:
+        if not _CHILDREN_ARE_LISTED:
+            return [other for other in _all_pids() if (_state_and_parent(other) or (b"", 0))[1] == pid]
+    return children
+
+
+def _all_pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+
+
+def _state_and_parent(pid: int) -> tuple[bytes, int] | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            state, parent = file.read().rpartition(b")")[2].split(maxsplit=2)[:2]
+            return state, int(parent)
+    except (OSError, ValueError):
+        return None
 
 
 def _signal(pid: int, number: signal.Signals) -> None:

@@ -221,8 +221,7 @@ class Roster:
         """All its workers are ours now: end them with their trees, and every call in flight."""
         self._zygote = None
         for worker in self._workers.values():
-            worker.lose_job(f"its worker is gone: {text}")
-            self.withdraw(worker)
+            worker.disown(f"its worker is gone: {text}")
         if hopeless:
             for flavour in FLAVOURS:
                 self._fail_seekers(flavour, text)

@@ -155,15 +155,19 @@ class Worker(Peer):
         """End it and everything below it now; its job, if any, ends with `why`."""
         if self.state in (State.KILLED, State.GONE):
             return
-        self._roster.withdraw(self)
         starting = self.state is State.STARTING
+        self._end_process()
+        self.disown(why)
+        if starting:
+            self._roster.failed(self, why)
+
+    def disown(self, why: str) -> None:
+        """Neither hear nor use it any more; its job, if any, ends with `why`."""
+        self._roster.withdraw(self)
         self.state = State.KILLED
         self.deadline = math.inf
         self._roster.endpoint.forget(self)
-        self._end_process()
         self.lose_job(why)
-        if starting:
-            self._roster.failed(self, why)
 
     def lose_job(self, why: str) -> None:
         job, self.job, self.job_id = self.job, None, ""

@@ -38,6 +38,7 @@ from pycodex.protocol.frames import (
 from pycodex.supervisor.workers.launch import Launched, launch_python
 
 ENFORCED = Enforced(level="none")
+LIFETIME_S = 120
 _START = "sys.path.insert(0, sys.argv[2]); from support.fake_worker import main; main()"
 
 
@@ -108,6 +109,8 @@ def report_deaths(channel: socket.socket, tokens: dict[int, str]) -> None:
 
 
 def be_worker(socket_path: str, token: str, flavour: str, mode: str) -> None:
+    # Whatever becomes of the test, this does not stay.
+    signal.alarm(LIFETIME_S)
     try:
         if mode == "stillborn":
             os._exit(9)

@@ -4,7 +4,11 @@ Owns the defaults: a minimal environment, the root directory, and the two confin
 and how to wait for what such an order does.
 """
 
+import os
+import signal
 import sys
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import psutil
@@ -76,3 +80,10 @@ def _boxes(pool: Pool) -> dict[int, int]:
         if len(children) == 1:
             found[pid] = children[0].pid
     return found
+
+
+def signal_all(pids: Iterable[int], number: signal.Signals) -> None:
+    """To those that still exist: a worker that is not needed any more may go at any time."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)

@@ -1,13 +1,12 @@
 """Commands on a terminal of the sandbox's own, reached from outside."""
 
-import os
 import signal
 
 import pytest
 import trio
 import trio.testing
 from support.marked import Mark
-from support.orders import BOTH, boxes_of, run, shell, until_said
+from support.orders import BOTH, boxes_of, run, shell, signal_all, until_said
 from support.pools import Pools
 from support.waiting import eventually_async
 
@@ -45,9 +44,10 @@ async def test_resize_reaches_the_command_as_a_signal(real_pools: Pools, confine
 
 @BOTH
 async def test_keys_do_what_keys_do(real_pools: Pools, confinement: Confinement) -> None:
-    script = "trap 'echo interrupted' INT; echo ready; cat; echo after; read line; echo read $line; cat; echo closed"
+    mark = Mark()
+    script = f"trap 'echo interrupted' INT; sleep {mark}; echo after; read line; echo read $line; cat; echo closed"
     async with real_pools.open() as pool, pool.running(shell(script, pty=SIZE, confinement=confinement)) as job:
-        await until_said(job, b"ready")
+        await eventually_async(mark.sleepers)
         await job.write(b"\x03")
         await until_said(job, b"after")
         await job.write(b"a line\n")
@@ -120,15 +120,17 @@ async def test_what_is_sent_before_the_terminal_is_there_is_not_lost(
     async with real_pools.open() as pool:
         await pool.run(run("/bin/true", confinement=confinement))
         children = (await boxes_of(pool, at_least=2)).values()
-        for pid in children:
-            os.kill(pid, signal.SIGSTOP)
+        signal_all(children, signal.SIGSTOP)
         order = shell("read line; stty size; echo $line", pty=SIZE, confinement=confinement)
         async with pool.running(order) as job, trio.open_nursery() as nursery:
-            nursery.start_soon(job.resize, 40, 140)
-            nursery.start_soon(job.write, b"typed early\n")
+
+            async def send() -> None:
+                await job.resize(40, 140)
+                await job.write(b"typed early\n")
+
+            nursery.start_soon(send)
             await trio.testing.wait_all_tasks_blocked()
-            for pid in children:
-                os.kill(pid, signal.SIGCONT)
+            signal_all(children, signal.SIGCONT)
             # As the terminal echoes it, the size, and the line itself.
             said = await until_said(job, b"\r\ntyped early\r\n")
         assert b"40 140\r\n" in said

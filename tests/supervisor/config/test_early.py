@@ -1,5 +1,6 @@
 """The home, `-c` and config.toml, read without any schema."""
 
+import os
 import tomllib
 from pathlib import Path
 
@@ -187,6 +188,19 @@ def test_directory_in_place_of_the_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(early.BadConfig) as caught:
         load(tmp_path)
     assert str(caught.value) == f"Failed to read config file {file}: Is a directory (os error 21)"
+
+
+def test_pipe_in_place_of_the_file_does_not_hold_us_up(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config.toml")
+    with pytest.raises(early.BadConfig, match="not a regular file"):
+        load(tmp_path)
+
+
+def test_file_too_large_to_be_a_configuration_is_told(tmp_path: Path) -> None:
+    with (tmp_path / "config.toml").open("wb") as file:
+        file.truncate(1 << 30)
+    with pytest.raises(early.BadConfig, match="larger than"):
+        load(tmp_path)
 
 
 def test_layers_are_not_changed_by_merging(tmp_path: Path) -> None:

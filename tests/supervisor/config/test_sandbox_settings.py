@@ -77,3 +77,8 @@ def test_full_auto_and_a_configured_profile_exclude_each_other(tmp_path: Path) -
     text = 'default_permissions = "p"\n[permissions.p.filesystem]\n":root" = "read"\n'
     with pytest.raises(UserFacing, match="only supported for legacy `sandbox_mode` configs"):
         chosen(load(tmp_path, text=text), full_auto=True)
+
+
+def test_unknown_limit_is_refused_as_it_would_not_hold(tmp_path: Path) -> None:
+    with pytest.raises(UserFacing, match=r"unknown limit `sandbox.limits.memory`; known are memory_bytes"):
+        sandbox_settings.limits(load(tmp_path, text="[sandbox.limits]\nmemory = 5\n"))

@@ -1,6 +1,6 @@
 """Output is kept in order, with exact counts, in bounded memory."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pycodex.protocol.frames import Output
@@ -29,6 +29,7 @@ def test_collector_separates_streams_and_marks_the_gap() -> None:
     assert collector.captured("stdout").data == b"abz!"
 
 
+@settings(database=None)
 @given(PIECES)
 def test_collector_counts_every_byte(pieces: list[tuple[str, bytes, int]]) -> None:
     collector = Collector()
@@ -88,6 +89,7 @@ def test_poll_tells_a_gap_between_head_and_tail() -> None:
     assert buffer.take(100) == Captured(b"abc", 10, b"xyz")
 
 
+@settings(database=None)
 @given(PIECES, st.integers(1, 7))
 def test_polls_together_give_everything_once(pieces: list[tuple[str, bytes, int]], max_bytes: int) -> None:
     buffer = PollBuffer()
@@ -102,6 +104,7 @@ def test_polls_together_give_everything_once(pieces: list[tuple[str, bytes, int]
     assert buffer.waiting_bytes == 0
 
 
+@settings(database=None)
 @given(PIECES, st.integers(1, 7))
 def test_rest_has_everything_that_was_not_polled(pieces: list[tuple[str, bytes, int]], max_bytes: int) -> None:
     buffer = PollBuffer()

@@ -11,6 +11,7 @@ from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.workers.runtime_dir import open_runtime_dir
 from support.interpreter import python_argv
 
+STRANGER = 4_000_000_000
 HOLDER = """
 import sys
 from pycodex.supervisor.workers.runtime_dir import open_runtime_dir
@@ -140,12 +141,11 @@ def test_long_temp_directory_falls_back_to_a_short_one(runtime_base: str) -> Non
 
 
 def test_no_place_at_all_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UserFacing, match="no private directory") as raised:
-        # Every candidate is too long or, with a user that owns nothing here, not ours.
-        _open_as_nobody_known(monkeypatch)
+    """As a user to whom nothing belongs that can be made here."""
+    monkeypatch.setattr(os, "geteuid", lambda: STRANGER)
+    try:
+        with pytest.raises(UserFacing, match="no private directory") as raised:
+            open_runtime_dir({})
+    finally:
+        os.rmdir(f"/tmp/pycodex-{STRANGER}")
     assert "\n" not in str(raised.value)
-
-
-def _open_as_nobody_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 4_000_000_000)
-    open_runtime_dir({})
