@@ -100,7 +100,7 @@ def _reopened_below(masked: Entry, entries: "list[Entry]") -> "tuple[Entry, ...]
 
 
 def _mask(path: str, holes: "tuple[Entry, ...]") -> None:
-    target = _open(Entry(path=path, access=NONE))
+    target = _open_target(Entry(path=path, access=NONE))
     is_dir = stat.S_ISDIR(os.fstat(target).st_mode)
     os.close(target)
     if not holes:
@@ -184,10 +184,16 @@ def _open(entry: Entry) -> int:
 
 
 def _open_tree(entry: Entry) -> int:
+    return _clone(_open_target(entry))
+
+
+def _open_target(entry: Entry) -> int:
+    """Like `_open`, for what must not be a link: protecting the link would leave what it leads to."""
     fd = _open(entry)
-    if entry.access in (PIN, WRITE) and stat.S_ISLNK(os.fstat(fd).st_mode):
+    if stat.S_ISLNK(os.fstat(fd).st_mode):
+        os.close(fd)
         raise Unenforceable(f"cannot hold {entry.path} to '{entry.access}': it became a symbolic link, try again")
-    return _clone(fd)
+    return fd
 
 
 def _clone(fd: int, *, recursive: bool = True) -> int:

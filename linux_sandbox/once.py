@@ -86,6 +86,7 @@ def _run(level: str, confinement: Confinement, argv: "Sequence[str]", cwd: str, 
     except Unenforceable as error:
         os.close(line[0])
         raise _Unseated(str(error)) from None
+    interrupted_by, reason = None, ""
     try:
         enforced = _read_verdict(line[0])
         interrupted_by, reason = _wait(pid, confinement.limits)
@@ -93,8 +94,8 @@ def _run(level: str, confinement: Confinement, argv: "Sequence[str]", cwd: str, 
     finally:
         os.close(line[0])
         _finish(pid)
-    if level == LANDLOCK or (level == UNCONFINED and (interrupted_by or reason)):
-        tree.kill_descendants(os.getpid())
+        if level == LANDLOCK or (level == UNCONFINED and (interrupted_by or reason)):
+            tree.kill_descendants(os.getpid())
     return _outcome(enforced, ended, interrupted_by, reason)
 
 
@@ -109,6 +110,7 @@ def _serve(
         seat = apply.take_seat(level, network=confinement.network)
         step = "refused"
         apply.confine(confinement, seat, cwd, inside=streams.reopen_read_only if level == FULL else None)
+        tell(to_parent, "confined", apply.describe(seat).to_plain())
         subject = argv[0]
         pid = init.start(argv, env)
     except Unenforceable as error:
@@ -118,7 +120,7 @@ def _serve(
     except BaseException as error:
         tell(to_parent, "refused", f"{type(error).__name__}: {error}")
     else:
-        tell(to_parent, "started", apply.describe(seat).to_plain())
+        tell(to_parent, "started")
         for standard in (0, 1, 2):
             os.close(standard)
         ended = init.reap_until(pid)
@@ -126,17 +128,24 @@ def _serve(
 
 
 def _read_verdict(fd: int) -> Enforced:
+    """What is enforced, once the command has been started; without a pid namespace it may have ended the box by then."""
     message = hear(fd)
     if message is None:
         raise Unenforceable("the confined process ended before it could report")
     kind, *rest = message
-    if kind == "started":
-        return Enforced.from_plain(rest[0])
     if kind == "unseated":
         raise _Unseated(rest[0])
     if kind == "refused":
         raise Unenforceable(rest[0])
-    raise CannotExec(*rest)
+    if kind == "failed":
+        raise CannotExec(*rest)
+    enforced = Enforced.from_plain(rest[0])
+    match hear(fd):
+        case ("failed", number, subject):
+            raise CannotExec(number, subject)
+        case ("refused", text):
+            raise Unenforceable(text)
+    return enforced
 
 
 def _wait(pid: int, limits: Limits) -> "tuple[int | None, str]":

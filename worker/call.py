@@ -101,6 +101,7 @@ class Call:
             # Nobody needs to wait for this: whoever comes next knows a placeholder when it sees one.
             if held is not None:
                 held.release()
+        self._dealer.linger()
         return 1 if self._dealer.closed else 0
 
     def _report(self, notes: "tuple[str, ...]") -> None:

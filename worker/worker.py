@@ -51,6 +51,7 @@ def live(birth: Birth) -> int:
     if refusal:
         dealer.push(encode(Refused(job_id=order.job_id, text=refusal)))
         dealer.flush(block=True)
+        dealer.linger()
         return 0
     return Call(order, ends, dealer, birth).run(messages)
 

@@ -6,6 +6,8 @@ size-capped. Blocking is the caller's choice: `pull` reads what is there, `flush
 """
 
 import _socket
+import fcntl
+import time
 
 _SIGNATURE = b"\xff" + bytes(8) + b"\x7f"
 _GREETING = _SIGNATURE + b"\x03\x00" + b"NULL".ljust(20, b"\0") + b"\x00" + bytes(31)
@@ -18,6 +20,8 @@ _LONG = 2
 _COMMAND = 4
 
 _READ_BYTES = 1 << 16
+_SIOCOUTQ = 0x5411
+_LINGER_SECONDS = 5.0
 
 
 class ProtocolError(Exception):
@@ -89,6 +93,14 @@ class Dealer:
             if message:
                 messages.append(message)
         return messages
+
+    def linger(self) -> None:
+        """Wait until the other side has taken everything: what is left behind at exit may be thrown away."""
+        deadline = time.monotonic() + _LINGER_SECONDS
+        while not self.closed and time.monotonic() < deadline:
+            if not int.from_bytes(fcntl.ioctl(self._socket.fileno(), _SIOCOUTQ, bytes(4)), "little"):
+                return
+            time.sleep(0.0005)
 
     def close(self) -> None:
         self._socket.close()

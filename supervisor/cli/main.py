@@ -40,6 +40,7 @@ Start with: pycodex demo"""
 
 def main() -> "NoReturn":
     """The program. Ends the process here: taking the interpreter down would cost as much as a short command."""
+    _fill_closed_streams()
     try:
         code = run(sys.argv)
     except KeyboardInterrupt:
@@ -48,6 +49,15 @@ def main() -> "NoReturn":
         # The reader has seen enough.
         code = 141
     os._exit(code)
+
+
+def _fill_closed_streams() -> None:
+    """A stream that the caller closed would otherwise become the first file that we open, and the command's after that."""
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
 
 
 def run(argv: "list[str]") -> int:

@@ -81,13 +81,18 @@ async def test_order_of_the_entries_does_not_matter(real_pools: Pools, tree: lis
 async def test_restricted_view_holds_nothing_but_what_was_granted(real_pools: Pools, tree: list[Path]) -> None:
     a, b = tree[:2]
     confinement = Confinement(base=NONE, entries=(*SYSTEM, *entries({b: WRITE})))
-    script = 'ls -A /; echo --; ls -A "$1"; echo --; ls -A "$2"; echo made >"$2/new"; mkdir "$1/new" /new; exit 0'
+    script = (
+        'ls -A /; echo --; ls -A "$1"; echo --; ls -A "$2"; echo made >"$2/new"; mkdir "$1/new" /new; '
+        'for p in "$1/file" "$1/e" /var/* /home/* /root /boot /sys/*; do [ -e "$p" ] && echo "$p"; done; exit 0'
+    )
     async with real_pools.open() as pool:
         done = await pool.run(run("/bin/sh", "-c", script, "sh", str(a), str(b), confinement=confinement))
     top, in_a, in_b = (set(part.split()) for part in done.stdout.data.decode().split("--\n"))
     links = {name for name in os.listdir("/") if os.path.islink(f"/{name}")}
-    assert top == {"usr", "etc", "dev", "proc", b.parts[1], *links}
-    assert in_a == {"b"}
+    # Whether the way to what was granted can be listed is another matter.
+    assert top <= {"usr", "etc", "dev", "proc", b.parts[1], *links}
+    assert in_a <= {"b"}
+    # With the names that exist beyond it, of which there should be none.
     assert in_b == set(os.listdir(b)) - {"new"}
     assert (b / "new").read_text(encoding="ascii") == "made\n"
     assert not (a / "new").exists()
@@ -129,9 +134,11 @@ async def test_pinned_directory_keeps_its_name_and_stays_writable(real_pools: Po
     pinned.mkdir(parents=True)
     confinement = Confinement(entries=entries({tmp_path: WRITE, tmp_path / "up": PIN, pinned: PIN}))
     script = "mv up elsewhere; mv up/pinned other; rmdir up/pinned; echo made >up/pinned/file; mkdir up/beside"
+    identity = [path.stat().st_ino for path in (pinned.parent, pinned)]
     async with real_pools.open() as pool:
         await pool.run(shell(script, cwd=str(tmp_path), confinement=confinement))
-    assert sorted(os.listdir(tmp_path)) == ["up"]
+    # `mv` may have made a copy of it.
+    assert [path.stat().st_ino for path in (pinned.parent, pinned)] == identity
     assert sorted(os.listdir(tmp_path / "up")) == ["beside", "pinned"]
     assert (pinned / "file").read_text(encoding="ascii") == "made\n"
 
@@ -187,7 +194,7 @@ async def test_entry_that_is_not_what_the_plan_saw_is_refused(
 
 
 async def test_devices_are_the_harmless_ones(real_pools: Pools) -> None:
-    script = "ls -A /dev; echo --; find /dev -type b; cat /dev/null; echo x >/dev/null && head -c 3 /dev/zero | wc -c"
+    script = "ls -A /dev; echo --; find /dev -type b 2>/dev/null; cat /dev/null; echo x >/dev/null && head -c 3 /dev/zero | wc -c"
     async with real_pools.open() as pool:
         done = await pool.run(shell(script))
     names, rest = done.stdout.data.decode().split("--\n")

@@ -47,6 +47,32 @@ def test_streams_are_the_callers_own(pycodex: Call) -> None:
     assert ended == Ended(0, "in", "err\n")
 
 
+@pytest.mark.parametrize("closing", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("mode", [(), ("--full-auto",)])
+def test_stream_that_the_caller_closed_becomes_nobodys(
+    closing: str, mode: tuple[str, ...], home: Path, workspace: Path
+) -> None:
+    """Not the first file that pycodex opens itself."""
+    told = workspace / "told"
+    # Through a descriptor that it is given: in read-only mode it could not open the file.
+    target = ">&1" if "2>" in closing else ">&2"
+    script = f"cd /proc/self/fd; for fd in 0 1 2; do readlink $fd; done {target}; exit 3"
+    with told.open("wb") as file:
+        argv = cli_argv("sandbox", "linux", *mode, "--", "sh", "-c", script)
+        outer = ["sh", "-c", f'"$@" {closing}', "sh", *argv]
+        done = subprocess.run(
+            outer,
+            cwd=workspace,
+            env={**MINIMAL_ENV, "CODEX_HOME": str(home)},
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            check=False,
+        )
+    assert done.returncode == 3
+    assert all(line in ("/dev/null", str(told)) for line in told.read_text().splitlines())
+
+
 def test_flags_after_the_command_belong_to_it(pycodex: Call) -> None:
     assert pycodex("sandbox", "linux", "echo", "--full-auto", "-c", "--help") == Ended(0, "--full-auto -c --help\n", "")
 

@@ -1,0 +1,60 @@
+"""The first process of a box reaps what is orphaned, cannot be reached from inside, and its end is the end of all."""
+
+import signal
+
+import pytest
+from support.marked import Mark
+from support.orders import CONFINED, UNCONFINED, python, shell
+from support.pools import Pools
+
+from pycodex.protocol.confinement import Confinement
+
+BOTH = pytest.mark.parametrize("confinement", [CONFINED, UNCONFINED], ids=["confined", "unconfined"])
+
+
+async def test_orphans_do_not_stay_as_corpses(real_pools: Pools) -> None:
+    script = "for n in 1 2 3 4 5; do (setsid sleep 0 &); done; sleep 0.3; ps -eo stat= | grep -c Z; exit 0"
+    async with real_pools.open() as pool:
+        done = await pool.run(shell(script))
+    assert done.stdout.data == b"0\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGKILL])
+async def test_signals_from_inside_do_not_reach_it(real_pools: Pools, number: int) -> None:
+    async with real_pools.open() as pool:
+        done = await pool.run(shell(f"kill -{number} 1; echo still here; exit 3"))
+    assert (done.code, done.stdout.data) == (3, b"still here\n")
+
+
+async def test_it_cannot_be_looked_into(real_pools: Pools) -> None:
+    script = "for f in mem environ maps fd/0 root; do cat /proc/1/$f; ls /proc/1/$f/; done; exit 0"
+    async with real_pools.open() as pool:
+        done = await pool.run(shell(script))
+    assert done.stdout.data == b""
+
+
+async def test_orphans_of_a_command_that_has_ended_are_killed(real_pools: Pools) -> None:
+    mark = Mark()
+    script = f"trap '' TERM HUP; (trap '' TERM HUP INT; setsid sleep {mark} &) & exit 0"
+    async with real_pools.open() as pool:
+        done = await pool.run(shell(script))
+        assert mark.alive() == set()
+    assert done.exited.survivors_killed
+
+
+@BOTH
+async def test_end_of_another_process_is_not_taken_for_the_commands(
+    real_pools: Pools, confinement: Confinement
+) -> None:
+    """Orphans that end first with another code are only reaped."""
+    program = (
+        "import os, time\n"
+        "for n in range(20):\n"
+        "    if os.fork() == 0:\n"
+        "        if os.fork() == 0: os._exit(9)\n"
+        "        os._exit(8)\n"
+        "time.sleep(0.1); os._exit(7)"
+    )
+    async with real_pools.open() as pool:
+        done = await pool.run(python(program, confinement=confinement))
+    assert (done.code, done.signal) == (7, None)
