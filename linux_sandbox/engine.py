@@ -39,6 +39,17 @@ class Engine:
     def open_box(self, level: str, *, network: bool, line: "tuple[int, int]", body: "Callable[[int], None]") -> int:
         return box.open_box(level, network=network, line=line, body=body)
 
+    def objection(self, confinement: Confinement, host: Enforced) -> str:
+        """Why a host of this level refuses the confinement; empty if it does not."""
+        if host.level == NO_LEVEL:
+            return "; ".join(host.degraded)
+        try:
+            if host.level == LANDLOCK and not confinement.unconfined_because:
+                apply.check_landlock_suffices(confinement)
+        except Unenforceable as error:
+            return str(error)
+        return ""
+
     def confirm_birth(self, pid: int, line: int) -> None:
         box.confirm_birth(pid, line)
 

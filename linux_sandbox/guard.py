@@ -26,7 +26,7 @@ _FORMAT = 1
 class _Watched:
     """One protected path. A pin is held by name only: what is in it may change."""
 
-    __slots__ = ("handle", "is_pin", "path", "seen", "share", "wanted", "why")
+    __slots__ = ("handle", "is_pin", "parent_mode", "path", "seen", "share", "wanted", "why")
 
     def __init__(self, path: str, *, is_pin: bool) -> None:
         self.path = path
@@ -34,6 +34,7 @@ class _Watched:
         self.wanted: Node | None = None
         self.seen: Node | None = None
         self.handle = -1
+        self.parent_mode = 0
         self.share: guard_store.Share | None = None
         self.why = ""
         """Why it could not be looked at; then nothing is known about it."""
@@ -136,6 +137,7 @@ def _look_at(each: _Watched, walk: Walk) -> None:
         return
     try:
         name = os.path.basename(each.path)
+        each.parent_mode = os.fstat(parent_fd).st_mode
         if each.is_pin:
             status = status_of(parent_fd, name)
             each.seen = None if status is None else node_of(status)
@@ -176,13 +178,18 @@ def _let_go(each: _Watched) -> None:
 
 def _settle(each: _Watched, repair: Repair, notes: Notes) -> None:
     parent_fd = guard_paths.open_directory(os.path.dirname(each.path), force=True)
+    mode = os.fstat(parent_fd).st_mode
     try:
+        guard_paths.allow_owner(parent_fd)
         if each.is_pin:
             _settle_pin(each, parent_fd, notes)
             return
         _put_back(each, parent_fd, notes)
         repair.settle_top(parent_fd, each.path, each.wanted, each.seen)
     finally:
+        # One that the command has closed to us stays open; one that was closed before is closed again.
+        if os.fstat(parent_fd).st_mode != mode == each.parent_mode:
+            guard_paths.set_mode(parent_fd, mode)
         os.close(parent_fd)
 
 

@@ -56,9 +56,10 @@ def status_of(parent_fd: int, name: str) -> "os.stat_result | None":
 
 
 def allow_owner(fd: int) -> None:
-    """Let the owner read, write and enter the directory behind an O_PATH descriptor."""
-    mode = stat.S_IMODE(os.fstat(fd).st_mode)
-    if mode & _ALL_FOR_OWNER != _ALL_FOR_OWNER:
+    """Let the owner, if that is us, read, write and enter the directory behind an O_PATH descriptor."""
+    status = os.fstat(fd)
+    mode = stat.S_IMODE(status.st_mode)
+    if mode & _ALL_FOR_OWNER != _ALL_FOR_OWNER and status.st_uid == os.geteuid():
         set_mode(fd, mode | _ALL_FOR_OWNER)
 
 

@@ -128,7 +128,7 @@ def _serve(
 
 
 def _read_verdict(fd: int) -> Enforced:
-    """What is enforced, once the command has been started; without a pid namespace it may have ended the box by then."""
+    """What is enforced, once the command was started. Without a pid namespace it may have ended the box by then."""
     message = hear(fd)
     if message is None:
         raise Unenforceable("the confined process ended before it could report")
@@ -179,7 +179,7 @@ def _next_signal(waited: "set[int]", deadline: "float | None", *, watched: bool)
 
 def _must_end(init_pid: int, received: "_signal.struct_siginfo") -> bool:
     """Pass a signal on. From the terminal the command got it already, and one that handles it decides for itself."""
-    commands = tree.children(init_pid)
+    commands = tree.descendants(init_pid)
     if received.si_code == _SENT_BY_KERNEL:
         return not any(_catches(pid, received.si_signo) for pid in commands)
     for pid in commands:

@@ -41,6 +41,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pycodex.protocol.confinement import Limits
     from pycodex.protocol.frames import Fact
 
 _READ_BYTES = 1 << 16
@@ -48,6 +49,7 @@ _STDIN_CAP_BYTES = 4 << 20
 _TIOCSWINSZ = 0x5414
 _MOST_ROWS_OR_COLS = 0xFFFF
 _SIGXCPU, _SIGXFSZ, _SIGKILL = 24, 25, 9
+_SHELL_SIGNAL_BASE = 128
 _READABLE = select.POLLIN | select.POLLHUP | select.POLLERR
 
 
@@ -367,13 +369,8 @@ class Call:
 
     def _exited(self, notes: "tuple[str, ...]") -> Exited:
         code, number = self._status()
-        limits = self._order.confinement.limits
-        reason = self._reason
-        if not reason and number == _SIGXCPU and limits.cpu_seconds is not None:
-            reason = f"limit cpu_seconds = {limits.cpu_seconds} exceeded"
-        elif not reason and number == _SIGXFSZ and limits.file_bytes is not None:
-            reason = f"limit file_bytes = {limits.file_bytes} exceeded"
         ended = self._ended
+        reason = self._reason or (_limit_hit(ended, self._order.confinement.limits) if ended else "")
         return Exited(
             job_id=self._order.job_id,
             code=code,
@@ -396,6 +393,21 @@ class Call:
             return None, _SIGKILL
         code = os.waitstatus_to_exitcode(self._ended.status)
         return (code, None) if code >= 0 else (None, -code)
+
+
+def _limit_hit(ended: Ended, limits: "Limits") -> str:
+    """The limit for which the kernel ended the command, or a child whose end a shell told as its own."""
+    code = os.waitstatus_to_exitcode(ended.status)
+    died_of = -code if code < 0 else code - _SHELL_SIGNAL_BASE
+    seconds = limits.cpu_seconds
+    if seconds is not None:
+        # One that ignores the warning is killed a second later.
+        spent = died_of == _SIGKILL and ended.cpu_ms >= seconds * 1000
+        if spent or died_of == _SIGXCPU:
+            return f"limit cpu_seconds = {seconds} exceeded"
+    if limits.file_bytes is not None and died_of == _SIGXFSZ:
+        return f"limit file_bytes = {limits.file_bytes} exceeded"
+    return ""
 
 
 def _dimension(value: int) -> int:

@@ -154,4 +154,6 @@ def _command(word: str) -> "Command":
 
     meant = similar(word, _COMMANDS)
     tip = f"\n\n  tip: a similar subcommand exists: '{meant}'" if meant else ""
-    raise BadUsage(f"error: unrecognized subcommand '{word}'{tip}\n\n{HELP}")
+    raise BadUsage(
+        f"error: unrecognized subcommand '{word}'{tip}\n\nUsage: {_USAGE}\n\nFor more information, try '--help'."
+    )

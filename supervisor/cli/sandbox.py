@@ -13,6 +13,8 @@ from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.cli.options import GLOBAL_FLAGS, BadUsage, Flag, Scanned, bad_usage, overrides_of, scan, similar
 from pycodex.supervisor.cli.terminal import complain, say
 
+_SIGKILL = 9
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pycodex.protocol.permissions import Permissions
@@ -135,7 +137,7 @@ def _execute(request: _Request) -> int:
     if request.full_auto and request.profile is not None:
         raise bad_usage(f"the argument '--full-auto' cannot be used with '{_PROFILE.shown}'")
     cwd = _working_directory(request.directory)
-    env = dict(os.environ)
+    env = _callers_environment()
     settings = early.load(env, request.overrides, cwd=cwd)
     permissions = sandbox_settings.chosen_permissions(settings, profile=request.profile, full_auto=request.full_auto)
     confinement = confinement_for(permissions, settings, cwd=cwd, env=env)
@@ -149,6 +151,16 @@ def _execute(request: _Request) -> int:
     if not confinement.network and not confinement.unconfined_because:
         env["CODEX_SANDBOX_NETWORK_DISABLED"] = "1"
     return run_confined(confinement, argv=request.command, cwd=cwd, env=env)
+
+
+def _callers_environment() -> "dict[str, str]":
+    env = dict(os.environ)
+    # The interpreter sets this one by itself where the caller has no locale at all.
+    if env.get("LC_CTYPE") == "C.UTF-8":
+        with open("/proc/self/environ", "rb") as given:
+            if b"LC_CTYPE=" not in given.read():
+                del env["LC_CTYPE"]
+    return env
 
 
 def _working_directory(given: "str | None") -> str:
@@ -199,6 +211,9 @@ def run_confined(confinement: Confinement, *, argv: "list[str]", cwd: str, env: 
     for note in outcome.notes:
         complain(f"pycodex: {note}")
     code = outcome.code if outcome.code is not None else 128 + (outcome.signal or 0)
+    if outcome.interrupted_by and code == 128 + _SIGKILL:
+        # It did not end by itself in time: what the caller sent is the cause, not how we put it through.
+        code = 128 + outcome.interrupted_by
     if code and not outcome.interrupted_by and not confinement.unconfined_because:
         _explain_failure(confinement, argv, cwd=cwd, code=code)
     return code

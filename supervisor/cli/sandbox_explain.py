@@ -6,7 +6,7 @@ Owns the wording. Takes the confinement that would be enforced and what this hos
 from collections.abc import Iterator, Mapping
 
 from pycodex.protocol.confinement import FULL, LANDLOCK, LINK, NONE, PIN, READ, WRITE, Confinement, Enforced
-from pycodex.sandbox.backend import host_report
+from pycodex.sandbox.backend import host_backend, host_report
 from pycodex.supervisor.cli.terminal import Palette, prefers_colour
 
 _LEVELS = {
@@ -18,7 +18,11 @@ _LABEL_WIDTH = 14
 
 def explained(confinement: Confinement, *, cwd: str, env: Mapping[str, str]) -> str:
     palette = Palette(colour=prefers_colour(env))
-    rows = [("directory", [cwd]), *_rows(confinement), *_host_rows(host_report())]
+    host = host_report()
+    rows = [("directory", [cwd]), *_rows(confinement), *_host_rows(host)]
+    objection = host_backend().objection(confinement, host)
+    if objection:
+        rows.append(("refused", [objection]))
     lines = []
     for label, values in rows:
         for at, value in enumerate(values or ["none"]):

@@ -274,6 +274,13 @@ class TestProtectedPaths:
         done = shell(world, ACCEPTED, "rm -rf .git/objects")
         assert b"was removed and could not be restored: objects of repositories are not kept" in done.stderr
 
+    def test_a_change_cannot_hide_behind_the_end_of_the_box(self, world: World) -> None:
+        before = protected(world)
+        done = shell(world, ACCEPTED, "kill -KILL $PPID; echo evil >> .git/config; exec sleep 1000 >/dev/null 2>&1")
+        assert done.returncode == 128 + signal.SIGKILL
+        assert protected(world) == before
+        assert world.survivors() == set()
+
     def test_a_change_cannot_hide_behind_another_command(self, world: World) -> None:
         """One plants a hook, the other begins while it is there: what it found is not what must be put back."""
         before = protected(world)

@@ -2,11 +2,10 @@
 
 import os
 
-from support.orders import run
-from support.pools import Pools, descendants
-
 from pycodex.linux_sandbox.engine import Engine
 from pycodex.protocol.confinement import LANDLOCK, NO_LEVEL, Enforced
+from support.orders import run
+from support.pools import Pools, descendants
 
 
 def test_report_is_the_same_each_time_and_leaves_nothing() -> None:

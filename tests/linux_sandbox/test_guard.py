@@ -145,6 +145,10 @@ REVERTIBLE: dict[str, tuple[Callable[[Place], object], str]] = {
         then(lambda p: p.config.write_text("evil"), lambda p: p.ws.chmod(0)),
         "config was changed",
     ),
+    "made read-only above": (
+        then(lambda p: shutil.rmtree(p.git / "hooks"), lambda p: p.git.chmod(0o500), lambda p: p.ws.chmod(0o500)),
+        "hooks was removed",
+    ),
     "new hook": (lambda p: (p.git / "hooks" / "pre-commit").write_text("evil"), "pre-commit was created"),
     "new directory": (lambda p: shutil.copytree(p.outside, p.git / "copied"), "copied was created"),
     "new link": (lambda p: (p.git / "new").symlink_to(p.outside), "new was created"),
@@ -192,6 +196,15 @@ def test_nothing_is_told_when_nothing_was_changed(place: Place) -> None:
     assert place.after(use) == ()
     assert place.config.stat().st_ino == inode
     assert (place.ws / "made").exists()
+
+
+def test_a_parent_that_was_closed_before_is_closed_again(place: Place) -> None:
+    place.ws.chmod(0o500)
+    before = place.looks()
+    place.after(then(lambda p: p.ws.chmod(0o700), lambda p: p.codex.mkdir(), lambda p: p.ws.chmod(0o500)))
+    assert place.looks() == before
+    assert stat.S_IMODE(place.ws.stat().st_mode) == 0o500
+    place.ws.chmod(0o700)
 
 
 def test_a_second_name_no_longer_leads_to_the_protected_file(place: Place) -> None:

@@ -5,13 +5,14 @@ import resource
 from pathlib import Path
 
 import pytest
+
+from pycodex.protocol.confinement import Confinement, Limits
+from pycodex.protocol.frames import Pty, RunCommand
+from pycodex.supervisor.workers.lease import Completed, JobRefused
+from pycodex.supervisor.workers.pool import Pool
 from support.marked import Mark
 from support.orders import UNCONFINED, python, run, shell, writing
 from support.pools import Pools
-
-from pycodex.protocol.confinement import Confinement, Limits
-from pycodex.supervisor.workers.lease import Completed, JobRefused
-from pycodex.supervisor.workers.pool import Pool
 
 SPIN = "while True: pass"
 WRITE = "import sys\nwith open(sys.argv[1], 'wb', buffering=0) as f:\n    for _ in range(64): f.write(bytes(1 << 16))"
@@ -102,7 +103,7 @@ async def test_processor_time_of_one_that_ignores_the_warning(real_pools: Pools)
     assert done.exited.reason == "limit cpu_seconds = 1 exceeded"
 
 
-def wrapped(argv: tuple[str, ...], rules: Confinement) -> "object":
+def wrapped(argv: tuple[str, ...], rules: Confinement) -> RunCommand:
     """The same with a shell as the command, which outlives it and tells the signal as an exit code."""
     return run("/bin/sh", "-c", '"$@"; exit $?', "sh", *argv, confinement=rules)
 
@@ -110,8 +111,7 @@ def wrapped(argv: tuple[str, ...], rules: Confinement) -> "object":
 @BOTH
 async def test_number_of_open_files(real_pools: Pools, unconfined: bool) -> None:
     """Nobody is ended by it: the command gets an error and tells it in its own words."""
-    program = "import os\ntry:\n    while True: os.dup(0)\nexcept OSError as e: print(e.errno, os.dup2(0, 20) and 'x')"
-    program = "import os\nfds = []\ntry:\n    while True: fds.append(os.dup(0))\nexcept OSError as e: print(e.errno, max(fds))"
+    program = "import os\ntry:\n    while True: last = os.dup(0)\nexcept OSError as e: print(e.errno, last)"
     async with real_pools.open() as pool:
         done = await pool.run(python(program, confinement=confinement(Limits(open_files=40), unconfined=unconfined)))
         await assert_unharmed(pool)
@@ -163,10 +163,6 @@ async def test_limit_above_the_systems_own_is_refused_by_name(real_pools: Pools)
 
 
 async def test_limit_of_a_terminal(real_pools: Pools) -> None:
-    from pycodex.protocol.frames import Pty
-
     async with real_pools.open() as pool:
-        done: Completed = await pool.run(
-            python(SPIN, pty=Pty(), confinement=Confinement(limits=Limits(cpu_seconds=1)))
-        )
+        done: Completed = await pool.run(python(SPIN, pty=Pty(), confinement=Confinement(limits=Limits(cpu_seconds=1))))
     assert done.exited.reason == "limit cpu_seconds = 1 exceeded"

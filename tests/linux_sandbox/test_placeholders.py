@@ -1,4 +1,4 @@
-"""Stand-ins for missing names: shared by whoever holds them, gone with the last, and nobody else's property is touched."""
+"""Stand-ins for missing names: shared by whoever holds them, gone with the last; what others own is left alone."""
 
 import fcntl
 import os
@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support.interpreter import MINIMAL_ENV, python_argv
-from support.waiting import eventually
 
 from pycodex.linux_sandbox.placeholders import hold, sweep
 from pycodex.protocol.confinement import PLACEHOLDER_MODE, Unenforceable
+from support.interpreter import MINIMAL_ENV, python_argv
+from support.waiting import eventually
 
 HOLDER = """
 from pycodex.linux_sandbox.placeholders import hold
@@ -236,7 +236,10 @@ def test_a_locked_ledger_delays_nobody_for_long(workspace: Path, ledger: Path) -
     Holder(ledger, name).release()
     with locked(ledger):
         process = subprocess.Popen(
-            python_argv(HOLDER, str(ledger), str(name)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=MINIMAL_ENV
+            python_argv(HOLDER, str(ledger), str(name)),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            env=MINIMAL_ENV,
         )
         try:
             out, _ = process.communicate(timeout=15)
@@ -248,7 +251,7 @@ def test_a_locked_ledger_delays_nobody_for_long(workspace: Path, ledger: Path) -
 
 def test_place_that_cannot_be_protected_is_refused_and_the_others_released(workspace: Path, ledger: Path) -> None:
     good, bad = workspace / ".codex", workspace / "missing" / ".codex"
-    with pytest.raises(Unenforceable, match="missing/.codex"):
+    with pytest.raises(Unenforceable, match=r"missing/\.codex"):
         hold([str(good), str(bad)], str(ledger))
     assert os.listdir(workspace) == []
 

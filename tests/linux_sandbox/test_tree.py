@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from pycodex.linux_sandbox import tree
 from support.interpreter import MINIMAL_ENV, python_argv
 from support.marked import Mark
 from support.waiting import eventually
 
-from pycodex.linux_sandbox import tree
-
 # Each request is a line of Python; its value comes back as JSON. In a process of its own, as it adopts orphans.
 SERVANT = """
-import json, os, subprocess
+import json, os, subprocess, threading, time
 from pycodex.linux_sandbox import kernel, tree
 kernel.become_subreaper()
 for line in sys.stdin:
@@ -78,7 +78,8 @@ def test_nobody_has_no_children() -> None:
 def test_children_of_other_threads_are_found(servant: Servant) -> None:
     mark = Mark()
     code = f"subprocess.Popen(['sleep', '{mark}'])"
-    servant.ask(f"__import__('threading').Thread(target=lambda: ({code}, __import__('time').sleep(1000)), daemon=True).start()")
+    work = f"lambda: ({code}, time.sleep(1000))"
+    servant.ask(f"threading.Thread(target={work}, daemon=True).start()")
     eventually(mark.sleepers)
     assert set(tree.children(servant.pid)) == mark.sleepers()
 
@@ -86,7 +87,7 @@ def test_children_of_other_threads_are_found(servant: Servant) -> None:
 def test_state_is_told_for_any_name(servant: Servant) -> None:
     """A process may be called what it likes."""
     servant.ask("open('/proc/self/comm', 'w').write(') Z 1 (')")
-    assert tree.state_and_parent(servant.pid) == ("S", os.getpid())
+    eventually(lambda: tree.state_and_parent(servant.pid) == ("S", os.getpid()))
 
 
 @pytest.mark.parametrize("script", ["{family}", "trap '' TERM INT HUP; {family}", "{family} & {family}"])

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from support.waiting import eventually
 
 from pycodex.linux_sandbox import watch
 from pycodex.protocol.confinement import Limits
+from support.waiting import eventually
 
 MIB = 1 << 20
 # A parent that waits for children, each of which has written to some memory and says so by a line.

@@ -44,6 +44,6 @@ class Mark:
 
 def _argv(pid: int) -> list[str]:
     try:
-        return psutil.Process(pid).cmdline()
+        return list(psutil.Process(pid).cmdline())
     except (psutil.NoSuchProcess, psutil.AccessDenied):
         return []

@@ -14,13 +14,13 @@ from typing import Any
 import psutil
 import pytest
 import trio
-from support.pools import workers_of
-from support.waiting import DEADLINE_SECONDS, eventually_async
 
 from pycodex.protocol.confinement import Confinement, Entry
 from pycodex.protocol.frames import Output, RunCommand, Started
 from pycodex.supervisor.workers.lease import LiveJob
 from pycodex.supervisor.workers.pool import Pool
+from support.pools import workers_of
+from support.waiting import DEADLINE_SECONDS, eventually_async
 
 ENV = {"PATH": "/usr/bin:/bin"}
 CONFINED = Confinement()
@@ -67,7 +67,7 @@ async def started_pid(job: LiveJob) -> int:
 
 async def boxes_of(pool: Pool, *, at_least: int) -> dict[int, int]:
     """Workers and the first processes of their boxes, once there are enough that have one."""
-    return await eventually_async(lambda: found if len(found := _boxes(pool)) >= at_least else None)
+    return await eventually_async(lambda: found if len(found := _boxes(pool)) >= at_least else {})
 
 
 def _boxes(pool: Pool) -> dict[int, int]:

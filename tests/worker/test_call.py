@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 import trio
 import trio.testing
-from support.marked import Mark
-from support.orders import BOTH, UNCONFINED, boxes_of, python, run, shell, signal_all, started_pid, until_said, writing
-from support.pools import Pools, alive
-from support.waiting import eventually_async
 
 from pycodex.protocol.confinement import Confinement, Entry
 from pycodex.protocol.frames import STDIN_BYTES, STDIN_OPEN, BadFrame, Exited, Output, Started
 from pycodex.supervisor.workers.lease import JobFailed, JobRefused
 from pycodex.supervisor.workers.pool import Pool
+from support.marked import Mark
+from support.orders import BOTH, UNCONFINED, boxes_of, python, run, shell, signal_all, started_pid, until_said, writing
+from support.pools import Pools, alive, descendants
+from support.waiting import eventually_async
 
 needs_ordinary_user = pytest.mark.skipif(os.geteuid() == 0, reason="root may enter any directory")
 
@@ -38,7 +38,7 @@ async def test_arguments_environment_and_directory_are_the_orders_own(
     async with real_pools.open() as pool:
         done = await pool.run(python(program, *odd, cwd=str(folder), env=env, confinement=confinement))
     assert done.stderr.data == b""
-    argv, seen_env, cwd = eval(done.stdout.data)  # noqa: S307 - written by the line above
+    argv, seen_env, cwd = eval(done.stdout.data)
     assert argv == list(odd)
     # The interpreter itself may add this one when it finds the C locale.
     seen_env.pop("LC_CTYPE", None)
@@ -139,13 +139,11 @@ async def test_directory_without_permission_gives_none(
     closed.chmod(0)
     async with real_pools.open() as pool:
         try:
-            done = await pool.run(run("/bin/ls", cwd=str(closed), confinement=confinement))
+            seen = (await pool.run(run("/bin/ls", cwd=str(closed), confinement=confinement))).stdout.data
         except JobFailed as error:
-            assert error.errno == errno.EACCES
-            assert str(closed) in str(error)
-        else:
-            assert done.code != 0
-            assert b"secret" not in done.stdout.data
+            seen = str(error).encode()
+    assert b"secret" not in seen
+    assert seen in (b"", f"{closed}: Permission denied".encode())
 
 
 @BOTH
@@ -168,8 +166,9 @@ async def test_large_arguments_and_environments_come_through(real_pools: Pools) 
     program = "import os, sys; print(sum(map(len, sys.argv[1:])), sum(map(len, os.environ.values())))"
     async with real_pools.open() as pool:
         done = await pool.run(python(program, *argv, env=env))
-    assert [int(word) for word in done.stdout.data.split()][0] == 500_000
-    assert [int(word) for word in done.stdout.data.split()][1] >= 500_000
+    in_argv, in_env = (int(word) for word in done.stdout.data.split())
+    assert in_argv == 500_000
+    assert in_env >= 500_000
 
 
 async def test_order_that_no_frame_holds_is_refused_at_once(real_pools: Pools) -> None:
@@ -369,9 +368,7 @@ async def test_usage_is_plausible(real_pools: Pools, confinement: Confinement) -
 
 @BOTH
 @pytest.mark.parametrize("how", ["timeout", "cancel", "stop"])
-async def test_ending_a_call_ends_its_whole_tree(
-    real_pools: Pools, confinement: Confinement, how: str
-) -> None:
+async def test_ending_a_call_ends_its_whole_tree(real_pools: Pools, confinement: Confinement, how: str) -> None:
     mark = Mark()
     order = shell(mark.family(), timeout_ms=None if how != "timeout" else 2000, confinement=confinement)
     async with real_pools.open() as pool:
@@ -412,7 +409,7 @@ async def end_daemons(pool: Pool, mark: Mark) -> None:
     pids = mark.alive()
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
-    while any(os.path.exists(f"/proc/{pid}") for pid in pids):
+    while descendants(pool.zygote_pid) & pids:
         await pool.run(run("/bin/true", confinement=UNCONFINED))
 
 

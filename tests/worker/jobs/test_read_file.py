@@ -1,16 +1,16 @@
-"""A slice of a file, read inside the confined child: bounded whatever the file is, and by the same rules as a command."""
+"""A slice of a file, read inside the confined child: bounded whatever it is, and under the rules of the call."""
 
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.orders import BOTH, CONFINED
-from support.pools import Pools
 
 from pycodex.protocol.confinement import Confinement, Entry
 from pycodex.supervisor.workers.lease import JobFailed
 from pycodex.supervisor.workers.pool import Pool
+from support.orders import BOTH, CONFINED
+from support.pools import Pools
 
 
 async def read(pool: Pool, path: object, *, confinement: Confinement = CONFINED, **arguments: object) -> Any:
@@ -143,5 +143,5 @@ async def test_denied_paths_are_denied_by_any_name(real_pools: Pools, tmp_path: 
             for name in ("file", "good"):
                 assert (await read(pool, tmp_path / "open" / name, confinement=confinement))["lines"] == ["open"]
             for path in (tmp_path / "secret" / "file", tmp_path / "open" / "link", tmp_path / "open/../secret/file"):
-                with pytest.raises(JobFailed, match="No such file|Permission denied"):
+                with pytest.raises(JobFailed, match=r"No such file|Permission denied"):
                     await read(pool, path, confinement=confinement)
