@@ -92,6 +92,9 @@ class Engine:
     def descendants(self, pid: int) -> "list[int]":
         return tree.descendants(pid)
 
+    def is_ending(self, pid: int) -> bool:
+        return tree.is_ending(pid)
+
     def kill_descendants(self, pid: int, *, spare: "frozenset[int]" = frozenset()) -> "list[int]":
         return tree.kill_descendants(pid, spare=spare)
 

@@ -46,9 +46,9 @@ def prepare() -> Prepared:
 
 
 def apply(confinement: Confinement, prepared: Prepared) -> None:
-    entries = sorted(
-        (*confinement.entries, *(Entry(path=path, access=READ) for path in confinement.placeholders)), key=_depth
-    )
+    # From here on nothing that the host mounts may appear: it would be writable.
+    _mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
+    entries = _reachable(confinement)
     trees = {entry.path: _open_tree(entry) for entry in entries if entry.access not in (NONE, LINK)}
     if confinement.base == NONE:
         _enter_empty_root(entries, trees, prepared)
@@ -70,6 +70,19 @@ def hide(paths: "tuple[str, ...]") -> None:
     for path in paths:
         if os.path.isdir(path):
             _place(Entry(path=path, access=NONE), {}, [], base=READ)
+
+
+def _reachable(confinement: Confinement) -> "list[Entry]":
+    """All entries, the deepest last, without those that a `none` above them has covered already."""
+    placeholders = (Entry(path=path, access=READ) for path in confinement.placeholders)
+    kept: list[Entry] = []
+    for entry in sorted((*confinement.entries, *placeholders), key=_depth):
+        above = [e for e in kept if e.access in (READ, WRITE, NONE) and entry.path.startswith(e.path.rstrip("/") + "/")]
+        covered = above[-1].access == NONE if above else confinement.base == NONE
+        opens = entry.access in (READ, WRITE) and entry.path not in confinement.placeholders
+        if opens or not covered or (not above and entry.access == LINK):
+            kept.append(entry)
+    return kept
 
 
 def _depth(entry: Entry) -> "tuple[int, str]":
@@ -153,6 +166,8 @@ def _private_dev() -> int:
     devices = [(name, _clone_path(f"/dev/{name}")) for name in _DEVICES if os.path.exists(f"/dev/{name}")]
     _mount("tmpfs", "/dev", "tmpfs", kernel.MS_NOSUID | kernel.MS_NOEXEC, "mode=0755,size=64k")
     for name, tree in devices:
+        # Writing to a device needs no writable mount, changing the host's node does.
+        _set_attributes(tree, "", kernel.MOUNT_ATTR_RDONLY, recursive=False)
         os.close(os.open(f"/dev/{name}", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o666))
         kernel.call("move_mount", tree, b"", kernel.AT_FDCWD, f"/dev/{name}".encode(), kernel.MOVE_MOUNT_F_EMPTY_PATH)
         os.close(tree)

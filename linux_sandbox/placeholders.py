@@ -10,6 +10,7 @@ attacker, so nothing is followed and only empty directories of that mode are eve
 import errno
 import fcntl
 import os
+import stat
 import time
 
 from pycodex.linux_sandbox import kernel
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _LEDGER_CAP_BYTES = 1 << 20
 _LEDGER_COMPACT_BYTES = 1 << 16
 _LOCK_PATIENCE_SECONDS = 2.0
+_LEDGER_PATIENCE_SECONDS = 0.2
 
 
 class _Place:
@@ -56,6 +58,8 @@ class _Place:
         return (there.st_dev, there.st_ino) == (held.st_dev, held.st_ino)
 
     def remove_if_last(self) -> None:
+        if self.held < 0:
+            return
         try:
             fcntl.flock(self.held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.fstat(self.held).st_mode & 0o7777 == PLACEHOLDER_MODE and self.is_there():
@@ -130,7 +134,7 @@ def _make_and_lock(place: _Place) -> None:
             if error.errno in (errno.ENOTDIR, errno.ELOOP):
                 return
             raise
-        _lock_shared(place.held)
+        _lock(place.held, fcntl.LOCK_SH, _LOCK_PATIENCE_SECONDS)
         # The last holder may have removed it between our open and our lock.
         if place.is_there():
             return
@@ -138,12 +142,12 @@ def _make_and_lock(place: _Place) -> None:
     raise OSError(errno.EBUSY, "it keeps vanishing")
 
 
-def _lock_shared(fd: int) -> None:
+def _lock(fd: int, kind: int, patience_seconds: float) -> None:
     """Bounded: a confined command can lock what it can open, and must not be able to stop us by it."""
-    deadline = time.monotonic() + _LOCK_PATIENCE_SECONDS
+    deadline = time.monotonic() + patience_seconds
     while True:
         try:
-            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(fd, kind | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise OSError(errno.EBUSY, "another process holds a lock on it") from None
@@ -180,7 +184,14 @@ def _open_ledger(ledger: str, flags: int, *, create: bool) -> "int | None":
     except OSError:
         # A home that cannot be written keeps no ledger: only a killed run would have needed it.
         return None
-    fcntl.flock(fd, fcntl.LOCK_EX)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        return None
+    try:
+        _lock(fd, fcntl.LOCK_EX, _LEDGER_PATIENCE_SECONDS)
+    except OSError:
+        os.close(fd)
+        return None
     return fd
 
 

@@ -9,6 +9,7 @@ import os
 import time
 
 _SIGKILL = 9
+_EXITING = 0x4
 
 
 def children(pid: int) -> "list[int]":
@@ -99,6 +100,21 @@ def state_and_parent(pid: int) -> "tuple[str, int]":
     finally:
         os.close(fd)
     return fields[0].decode(), int(fields[1])
+
+
+def is_ending(pid: int) -> bool:
+    """Gone, dead, or on its way out: it has let go of everything but its name."""
+    try:
+        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return True
+    try:
+        fields = os.read(fd, 4096).rpartition(b")")[2].split()
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return fields[0] in (b"Z", b"X") or bool(int(fields[6]) & _EXITING)
 
 
 def _children_by_scan(pid: int) -> "list[int]":

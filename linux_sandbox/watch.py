@@ -6,7 +6,6 @@ from pycodex.linux_sandbox import tree
 from pycodex.protocol.confinement import Limits
 
 INTERVAL_SECONDS = 0.05
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def is_needed(limits: Limits) -> bool:
@@ -24,15 +23,15 @@ def exceeded(root_pid: int, limits: Limits) -> str:
 
 
 def _private_bytes(pid: int) -> int:
-    """Resident memory less what comes from files, which several processes share."""
+    """Resident memory but what comes from files, which several processes share and the kernel can drop."""
     try:
-        fd = os.open(f"/proc/{pid}/statm", os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(f"/proc/{pid}/status", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return 0
     try:
-        fields = os.read(fd, 256).split()
+        lines = os.read(fd, 4096).splitlines()
     except OSError:
         return 0
     finally:
         os.close(fd)
-    return (int(fields[1]) - int(fields[2])) * _PAGE_BYTES if len(fields) > 2 else 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith((b"RssAnon:", b"RssShmem:")))

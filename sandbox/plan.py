@@ -67,7 +67,7 @@ def plan(
         entries=draft.entries(),
         placeholders=tuple(sorted(draft.placeholders)),
         ledger=f"{survey.codex_home.rstrip('/')}/tmp/placeholders" if survey.codex_home else "",
-        hidden=(runtime_dir,) if runtime_dir else (),
+        hidden=(*survey.runtime_bases, *((runtime_dir,) if runtime_dir else ())),
         network=permissions.network_access,
         landlock_only=landlock_only,
         limits=limits,
@@ -208,6 +208,7 @@ class _Draft:
         home = self.survey.home
         if home is None or self.access(home.path) != WRITE:
             return
+        self._refuse_if_hidden(home, "CODEX_HOME")
         self._roots.pop(home.path, None)
         if home.kind == MISSING:
             self._hold_place(home.path)
@@ -218,14 +219,22 @@ class _Draft:
     def protect_installation(self) -> None:
         """Our own code, unless it is the very workspace: then its owner is working on it."""
         for place in self.survey.installation:
+            self._refuse_if_hidden(place, "our own installation")
             if place.kind == DIRECTORY and place.path not in self._roots and self.access(place.path) == WRITE:
                 self.put(place.path, READ)
                 self._ways.append(place)
+
+    def _refuse_if_hidden(self, place: "Place", what: str) -> None:
+        """A command may have closed a directory on the way, so that we look past what lies below it."""
+        if place.kind == HIDDEN and self.access(place.path) == WRITE:
+            raise Unenforceable(f"cannot protect {what}: {place.path!r} cannot be looked into; restore its mode")
 
     def protect_names(self) -> None:
         for guard in sorted(self.survey.guards, key=lambda guard: _depth(guard.place.path)):
             if guard.role == NAME:
                 self._refuse_if_hopeless(guard)
+            else:
+                self._refuse_if_hidden(guard.place, repr(guard.path))
             self._protect(guard)
             self._ways.append(guard.place)
 

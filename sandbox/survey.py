@@ -111,6 +111,8 @@ class Survey(Record):
     auth: "Place | None" = None
     installation: "tuple[Place, ...]" = ()
     """Where our own code and interpreter are loaded from."""
+    runtime_bases: "tuple[str, ...]" = ()
+    """Directories in /tmp and $TMPDIR in which supervisors of this user keep their sockets."""
 
 
 def own_installation() -> "tuple[str, ...]":
@@ -152,13 +154,19 @@ def survey(
     roots = [grant.place.path for grant in grants if grant.access == "write" and grant.place.kind == DIRECTORY]
     if not roots:
         return found
+    shared = tuple(disk.resolve(path).path for path in ("/tmp", tmpdir) if path)
     return found.replace(
         installation=tuple(
             disk.resolve(path) for path in (own_installation() if installation is None else installation)
         ),
         guards=tuple(guard for root in dict.fromkeys((*roots, here.path)) for guard in _guards(disk, root)),
-        shared=tuple(disk.resolve(path).path for path in ("/tmp", tmpdir) if path),
+        shared=shared,
+        runtime_bases=tuple(base for base in _runtime_bases(shared) if disk.kind(base) == DIRECTORY),
     )
+
+
+def _runtime_bases(shared: "Iterable[str]") -> "Iterator[str]":
+    return (f"{folder.rstrip('/')}/pycodex-{os.geteuid()}" for folder in dict.fromkeys(shared))
 
 
 def _working_directory(disk: "_Disk", cwd: str) -> Place:
@@ -385,11 +393,18 @@ def _kind_on_disk(path: str) -> str:
     except OSError as error:
         return MISSING if error.errno == ENAMETOOLONG else HIDDEN
     if S_ISDIR(mode):
-        # One that stands in for a missing name goes away with the call that made it.
-        return MISSING if mode & 0o7777 == PLACEHOLDER_MODE else DIRECTORY
+        return MISSING if mode & 0o7777 == PLACEHOLDER_MODE and _is_empty(path) else DIRECTORY
     if S_ISREG(mode):
         return FILE
     return _LINK if S_ISLNK(mode) else OTHER
+
+
+def _is_empty(path: str) -> bool:
+    """Of a placeholder: it goes away with the call that made it. A command can give any directory its mode."""
+    try:
+        return not os.listdir(path)
+    except OSError:
+        return False
 
 
 def _is_out_of_reach(directory: str) -> bool:

@@ -362,7 +362,7 @@ class Call:
         os.waitpid(self._ends.pid, 0)
         self._ends.pid = 0
         _reap_the_dead()
-        left = tuple(self._engine.descendants(os.getpid()))
+        left = tuple(pid for pid in self._engine.descendants(os.getpid()) if not self._engine.is_ending(pid))
         if left:
             os.write(self._birth.spare_fd, b"".join(b"%d\n" % pid for pid in left))
         return left

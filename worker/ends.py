@@ -1,6 +1,7 @@
 """What a worker holds: the facts of its birth, and its side of the box."""
 
 import os
+import time
 
 from pycodex.protocol.confinement import FULL, NO_LEVEL, UNCONFINED, Enforced
 from pycodex.sandbox.backend import host_backend
@@ -9,6 +10,7 @@ CONFINED = "confined"
 NETWORK = "network"
 
 _SIGKILL = 9
+_BURIAL_SECONDS = 1.0
 
 
 class Birth:
@@ -45,3 +47,16 @@ def end(ends: Ends) -> None:
     ends.pid = 0
     if ends.enforced.level != FULL:
         host_backend().kill_descendants(os.getpid())
+        _reap_everybody()
+
+
+def _reap_everybody() -> None:
+    """The dead come to us one by one, as their parents die; whom we leave, our own parent has to bury."""
+    deadline = time.monotonic() + _BURIAL_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not pid:
+            time.sleep(0.001)

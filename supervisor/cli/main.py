@@ -52,12 +52,15 @@ def main() -> "NoReturn":
 
 
 def _fill_closed_streams() -> None:
-    """A stream that the caller closed would otherwise become the first file that we open, and the command's after that."""
+    """A stream that the caller closed would otherwise be the first file that we open, and then the command's.
+
+    Opened the wrong way round, so that using it still fails.
+    """
     for fd in (0, 1, 2):
         try:
             os.fstat(fd)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+            os.set_inheritable(os.open(os.devnull, os.O_RDONLY if fd else os.O_WRONLY), True)
 
 
 def run(argv: "list[str]") -> int:

@@ -34,7 +34,7 @@ def _rows(confinement: Confinement) -> Iterator[tuple[str, list[str]]]:
     if confinement.unconfined_because:
         yield "sandbox", [f"off ({confinement.unconfined_because}): every file and the network are open"]
         return
-    by_access: dict[str, list[str]] = {WRITE: [], READ: [], NONE: [*confinement.hidden]}
+    by_access: dict[str, list[str]] = {WRITE: [], READ: [], NONE: []}
     for entry in confinement.entries:
         if entry.access != PIN:
             by_access[READ if entry.access == LINK else entry.access].append(entry.path)
@@ -44,6 +44,8 @@ def _rows(confinement: Confinement) -> Iterator[tuple[str, list[str]]]:
         yield "protected", [f"{path} (read-only)" for path in by_access[READ]]
     yield "placeholders", [f"{path} (missing; kept from being created)" for path in confinement.placeholders]
     yield "denied", [f"{path} (not even readable)" for path in by_access[NONE]]
+    if confinement.hidden:
+        yield "hidden", [f"{path} (pycodex's own sockets)" for path in confinement.hidden]
     yield "network", ["on" if confinement.network else "off"]
     yield "limits", [f"{name} = {value}" for name, value in confinement.limits.to_plain().items() if value is not None]
 

@@ -37,6 +37,8 @@ def say(text: str) -> None:
 
 def complain(text: str) -> None:
     """A message on stderr. There is nobody left to tell if that fails."""
+    # Names in it may be an attacker's: they must not speak to the terminal.
+    text = "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
     try:
         _write(STDERR, text + "\n")
     except OSError:

@@ -11,11 +11,13 @@ import trio
 
 from pycodex.protocol.confinement import Enforced
 from pycodex.supervisor.workers.launch import Launched
+from pycodex.supervisor.workers.orphans import reap_session
 from pycodex.supervisor.workers.roster import Roster
 from pycodex.supervisor.workers.zygote import Forked, Zygote, ZygoteGone
 
 # Zygotes in a row that never brought a worker to life, after which callers are told instead of made to wait.
 MAX_FAILURES = 5
+ADOPTED_GONE_S = 2.0
 RESTART_DELAYS_S = (0.0, 0.05, 0.2, 0.5)
 EXIT_GRACE_S = 3.0
 
@@ -29,6 +31,8 @@ class Keeper:
         self.host: Enforced | None = None
         """What the last zygote said about this machine."""
         self.pid: int | None = None
+        self._session: int | None = None
+        """That of the last zygote, which leads it, and of its workers."""
         self._roster = roster
         self._socket_path = socket_path
         self._launch = launch
@@ -47,10 +51,17 @@ class Keeper:
             if hopeless:
                 self._roster.wanted = trio.Event()
             await self._roster.zygote_gone(text, hopeless=hopeless)
+            await self.reap_adopted()
             if hopeless:
                 await self._roster.wanted.wait()
             else:
                 await trio.sleep(RESTART_DELAYS_S[failures - 1])
+
+    async def reap_adopted(self) -> None:
+        """Whoever outlived the last zygote is our child now, even one that it had not told us of."""
+        if self._session is not None:
+            with trio.CancelScope(shield=True):
+                await reap_session(self._session, within_s=ADOPTED_GONE_S)
 
     async def _live(self, launched: Launched | None) -> str:
         """One zygote's life; says how it ended."""
@@ -58,7 +69,7 @@ class Keeper:
             zygote = Zygote(launched or self._launch())
         except OSError as error:
             return f"could not be started: {error.strerror}"
-        self.pid = zygote.pid
+        self.pid = self._session = zygote.pid
         why = "was cancelled"
         try:
             self.host = await zygote.greet(self._socket_path)

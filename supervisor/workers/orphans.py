@@ -142,3 +142,23 @@ def _is_gone(pid: int) -> bool:
         return os.waitpid(pid, os.WNOHANG)[0] == pid
     except ChildProcessError:
         return not os.path.exists(f"/proc/{pid}")
+
+
+async def reap_session(session: int, *, within_s: float) -> list[int]:
+    """End and collect everybody of that session: what a dead zygote left to us and nobody knew by name."""
+    deadline = time.monotonic() + within_s
+    while True:
+        left = [pid for pid in _all_pids() if _session_of(pid) == session and not _is_gone(pid)]
+        if not left or time.monotonic() > deadline:
+            return left
+        for pid in left:
+            _signal(pid, signal.SIGKILL)
+        await trio.sleep(0.001)
+
+
+def _session_of(pid: int) -> int | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split(maxsplit=4)[3])
+    except (OSError, ValueError):
+        return None

@@ -174,6 +174,7 @@ async def open_pool(
                 services.cancel()
         finally:
             await roster.zygote_gone("the workers are shut down", hopeless=True)
+            await keeper.reap_adopted()
     if raised is not None:
         raise raised
 

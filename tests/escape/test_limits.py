@@ -1,6 +1,5 @@
 """Limits that are asked for hold, end what exceeds them, and say so by the usual signals."""
 
-import os
 import signal
 import sys
 
@@ -57,12 +56,8 @@ def test_no_more_processes_than_allowed(world: World) -> None:
     """K13: the count is the call's own, whatever else its user runs."""
     process = start(world, confined(world, limited(processes=20), [sys.executable, "-I", "-S", "-c", FORKS]))
     out, err = finish(process)
-    if os.geteuid() == 0:
-        # Root is exempt from the kernel's own count; the observer ends the command instead, and says why.
-        assert (out, process.returncode) == (b"", 128 + signal.SIGKILL)
-        assert b"limit processes = 20 exceeded" in err
-    else:
-        assert 0 < int(out) < 20
+    assert (out, process.returncode) == (b"", 128 + signal.SIGKILL)
+    assert b"limit processes = 20 exceeded" in err
 
 
 def test_without_a_limit_there_are_more(world: World) -> None:

@@ -461,7 +461,7 @@ def test_runtime_directory_is_always_hidden_and_fixed(ws: Path, network: bool, d
     permissions = WRITE.replace(network_access=network)
     found = survey(permissions, cwd=str(ws), env={}, codex_home="")
     confinement = plan(permissions, found, runtime_dir=f"{ws}/run/pycodex", deny_read_defaults=defaults)
-    assert confinement.hidden == (f"{ws}/run/pycodex",)
+    assert confinement.hidden == (*found.runtime_bases, f"{ws}/run/pycodex")
     assert access_at(confinement, f"{ws}/run/pycodex/socket") == "none"
     assert entries(confinement, ws) == {"run": "pin"}
 

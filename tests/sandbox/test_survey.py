@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pycodex.protocol.confinement import PLACEHOLDER_MODE
 from pycodex.protocol.errors import UserFacing
 from pycodex.protocol.permissions import FsRule, Permissions
 from pycodex.sandbox.survey import MAX_POINTER_BYTES, PLATFORM_PATHS, Guard, Place, Survey, survey
@@ -430,3 +431,19 @@ def test_home_is_resolved_if_it_exists(base: Path, ws: Path) -> None:
     (base / "alias").symlink_to("home")
     assert look(ws, home=str(base / "alias")).codex_home == str(base / "home")
     assert look(ws, home=str(base / "no/where")).codex_home == str(base / "no/where")
+
+
+def test_directory_with_content_is_no_placeholder_whatever_its_mode(tmp_path: Path) -> None:
+    """A command can give any directory of its own that mode; what lies below must not be taken for missing."""
+    ws = tmp_path / "ws"
+    (ws / ".git").mkdir(parents=True)
+    (ws / ".git" / "HEAD").touch()
+    (ws / ".git").chmod(PLACEHOLDER_MODE)
+    (ws / ".codex").mkdir(mode=0o755)
+    (ws / ".agents").mkdir()
+    (ws / ".agents").chmod(PLACEHOLDER_MODE)
+    found = survey(Permissions(mode="workspace-write"), cwd=str(ws), env={}, codex_home="", installation=())
+    kinds = {
+        os.path.basename(guard.path): guard.place.kind for guard in found.guards if guard.path.startswith(f"{ws}/")
+    }
+    assert (kinds[".git"], kinds[".codex"], kinds[".agents"]) == ("directory", "directory", "missing")

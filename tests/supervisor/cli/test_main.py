@@ -39,11 +39,13 @@ def test_without_a_command_the_help_goes_to_stderr(pycodex: Call) -> None:
     assert pycodex() == Ended(2, "", pycodex("--help").out)
 
 
-def test_unknown_command_is_told_with_the_help(pycodex: Call) -> None:
-    ended = pycodex("sandbx")
-    assert (ended.code, ended.out) == (2, "")
-    start = "error: unrecognized subcommand 'sandbx'\n\n  tip: a similar subcommand exists: 'sandbox'\n\n"
-    assert ended.err == start + pycodex("--help").out
+def test_unknown_command_is_told_in_the_known_shape(pycodex: Call) -> None:
+    assert pycodex("sandbx") == Ended(
+        2,
+        "",
+        "error: unrecognized subcommand 'sandbx'\n\n  tip: a similar subcommand exists: 'sandbox'\n\n"
+        "Usage: pycodex [OPTIONS] <COMMAND> [ARGS]\n\nFor more information, try '--help'.\n",
+    )
 
 
 def test_unknown_flag_is_told_in_the_known_shape(pycodex: Call) -> None:
