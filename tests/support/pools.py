@@ -61,7 +61,11 @@ def workers_of(pool: Pool) -> set[int]:
     """The zygote's direct children."""
     if pool.zygote_pid is None:
         return set()
-    return {child.pid for child in psutil.Process(pool.zygote_pid).children()}
+    try:
+        return {child.pid for child in psutil.Process(pool.zygote_pid).children()}
+    except psutil.NoSuchProcess:
+        # Killed a moment ago, and not replaced yet.
+        return set()
 
 
 def describe(pid: int) -> str:
