@@ -3,12 +3,14 @@
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pycodex.supervisor.version import VERSION
+from pycodex.supervisor.workers.launch import import_root
 from support.cli import Ended, cli_argv
 from support.interpreter import MINIMAL_ENV
 
@@ -96,3 +98,20 @@ def test_closed_stdout_is_an_error(arguments: tuple[str, ...]) -> None:
     )
     assert done.returncode == 1
     assert b"Traceback" not in done.stderr
+
+
+def test_started_as_a_module_it_takes_no_code_from_the_workspace(home: Path, workspace: Path) -> None:
+    """A command that fails is explained by modules that are loaded after it has run."""
+    marker = home / "ran"
+    plant = f"echo 'open({str(marker)!r}, {'w'!r})' | tee json.py re.py shlex.py sitecustomize.py; touch /proc/none"
+    done = subprocess.run(
+        [sys.executable, "-m", "pycodex.supervisor", "sandbox", "linux", "--full-auto", "--", "sh", "-c", plant],
+        cwd=workspace,
+        env={**MINIMAL_ENV, "CODEX_HOME": str(home), "PYTHONPATH": import_root()},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert (workspace / "json.py").exists()
+    assert not marker.exists()
