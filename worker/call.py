@@ -68,6 +68,7 @@ class Call:
         self._stdin = b""
         self._stdin_closing = False
         self._terminal = False
+        self._listening = False
         self._size: tuple[int, int] | None = None
         self._started_at = time.monotonic()
         self._reason = ""
@@ -120,7 +121,6 @@ class Call:
         self._streams = {ends.stdout: STDOUT, ends.stderr: STDERR}
         for fd in (ends.stdout, ends.stderr):
             os.set_blocking(fd, False)
-            self._watch(fd, self._reader_of(fd))
         mode = order.stdin if isinstance(order, RunCommand) else STDIN_NONE
         os.set_blocking(ends.stdin, False)
         if self._awaits_terminal():
@@ -133,9 +133,7 @@ class Call:
 
     def _loop(self) -> None:
         while not self._is_over():
-            ready = [fd for fd, _ in self._poller.poll(self._patience_ms())]
-            # The line first: that the command has started is told before what it said.
-            for fd in sorted(ready, key=self._ends.line.__ne__):
+            for fd, _ in self._poller.poll(self._patience_ms()):
                 handler = self._on_ready.get(fd)
                 if handler is not None:
                     handler()
@@ -213,6 +211,7 @@ class Call:
             case ("terminal",):
                 self._use_terminal(receive_fd(self._ends.line))
             case ("started",):
+                self._watch_streams()
                 pid = next(iter(self._engine.children(self._ends.pid)), self._ends.pid)
                 self._push(Started(job_id=job_id, pid=pid))
             case ("ended", figures):
@@ -240,7 +239,18 @@ class Call:
         self._apply_size()
         self._feed_stdin()
 
+    def _watch_streams(self) -> None:
+        """Only from the start on: that a command has started is told before anything that it says."""
+        self._listening = True
+        if self._terminal:
+            self._watch_terminal()
+            return
+        for fd in self._streams:
+            self._watch(fd, self._reader_of(fd))
+
     def _watch_terminal(self) -> None:
+        if not self._listening:
+            return
         fd = self._ends.stdout
         events = select.POLLIN | (select.POLLOUT if self._stdin else 0)
         self._unwatch(fd)
@@ -254,6 +264,8 @@ class Call:
     def _box_ended(self, ended: "Ended | None") -> None:
         """The command has ended, or (None) its whole box was killed."""
         self._ended, self._box_gone = ended, ended is None
+        if not self._listening:
+            self._watch_streams()
         if self._ends.enforced.level == LANDLOCK:
             self._engine.kill_descendants(os.getpid())
             self._ends.pid = 0

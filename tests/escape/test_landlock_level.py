@@ -193,7 +193,7 @@ class TestProcesses:
         assert process.stdout.readline() == b"ready\n"
         process.terminate()
         finish(process)
-        assert process.returncode == 128 + signal.SIGKILL
+        assert process.returncode == 128 + signal.SIGTERM
         assert world.survivors() == set()
 
 
