@@ -9,6 +9,10 @@ import stat
 
 from pycodex.linux_sandbox.guard_paths import open_below, status_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 MOST_ENTRIES = 20_000
 MOST_FILE_BYTES = 256 * 1024
 MOST_BYTES = 16 * 1024 * 1024
@@ -60,10 +64,10 @@ class Node:
         return self.status, self.content, self.target, children, self.why
 
     @classmethod
-    def from_plain(cls, plain: "tuple[object, ...]") -> "Node":
+    def from_plain(cls, plain: "tuple[Any, ...]") -> "Node":
         status, content, target, children, why = plain
-        node = cls(status)  # type: ignore[arg-type]
-        node.content, node.target, node.why = content, target, why  # type: ignore[assignment]
+        node = cls(status)
+        node.content, node.target, node.why = content, target, why
         if isinstance(children, dict):
             node.children = {name: cls.from_plain(child) for name, child in children.items()}
         return node

@@ -96,11 +96,6 @@ class Roster:
 
         return cast(Worker, await trio.lowlevel.wait_task_rescheduled(give_up))
 
-    def give_back(self, worker: Worker) -> None:
-        """It was taken, but no order was sent to it."""
-        if worker.state is State.READY:
-            self._place(worker)
-
     def dispatched(self) -> None:
         """A worker has its order: leave it the processor for a moment, then make sure of the next one."""
         now = trio.current_time()
