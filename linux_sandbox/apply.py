@@ -106,7 +106,7 @@ def check_landlock_suffices(confinement: Confinement) -> None:
     """
     check_landlock_version(landlock_rules.landlock_abi(), LANDLOCK)
     granted = [e.path for e in confinement.entries if e.access in (READ, WRITE)]
-    for denied in (e.path for e in confinement.entries if e.access == NONE):
+    for denied in (e.path for e in confinement.entries if e.access == NONE and os.path.lexists(e.path)):
         if confinement.base != NONE or any(denied.startswith(path.rstrip("/") + "/") for path in granted):
             raise Unenforceable(
                 f"this host forbids user namespaces, and without them reads of {denied} cannot be denied"
@@ -123,9 +123,14 @@ def check_landlock_suffices(confinement: Confinement) -> None:
 
 
 def confine(
-    confinement: Confinement, seat: Seat, cwd: str, *, inside: "Callable[[], str | None] | None" = None
+    confinement: Confinement,
+    seat: Seat,
+    cwd: str,
+    *,
+    inside: "Callable[[], str | None] | None" = None,
+    own_group: bool = True,
 ) -> None:
-    """Apply everything to this process, for good.
+    """Apply everything to this process, for good. `own_group`: the command will get a process group to itself.
 
     `inside` is called once, in the new view of the file system but before privileges are dropped; it gives the path of
     the terminal that it has opened for the command, if it has.
@@ -153,14 +158,16 @@ def confine(
     os.chdir(cwd)
     landlock_rules.restrict(confinement, seat.abi, private_dev=seat.level == FULL, terminal=terminal or "")
     kernel.close_on_exec_from(_FIRST_PRIVATE_FD)
-    seccomp_filter.load(_filter_for(confinement, seat))
+    seccomp_filter.load(_filter_for(confinement, seat, own_group=own_group))
 
 
-def _filter_for(confinement: Confinement, seat: Seat) -> "tuple[bytes, ...]":
+def _filter_for(confinement: Confinement, seat: Seat, *, own_group: bool) -> "tuple[bytes, ...]":
     writes = confinement.base == WRITE or any(entry.access == WRITE for entry in confinement.entries)
     return seccomp_filter.program(
         network=confinement.network,
         own_namespaces=seat.level != LANDLOCK,
         freeze_metadata=seat.level == LANDLOCK and not writes,
         scoped_signals="signal" in landlock_rules.describe(seat.abi)[2],
+        superuser=os.geteuid() == 0,
+        own_group=own_group,
     )

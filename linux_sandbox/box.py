@@ -19,6 +19,18 @@ if TYPE_CHECKING:
 _SIGKILL = 9
 
 
+def fork_with_box(level: str, *, network: bool) -> "tuple[int, int]":
+    """Start a trusted parent and the first process of its box, which calls `run_first_process`.
+
+    As `namespaces.fork_with_child`. Only for processes with a single thread.
+    """
+    return namespaces.fork_with_child(fresh=level == FULL, with_network=network)
+
+
+def forbidden(number: int) -> Unenforceable:
+    return Unenforceable(f"this host forbids user namespaces ({os.strerror(number)})")
+
+
 def open_box(level: str, *, network: bool, line: "tuple[int, int]", body: "Callable[[int], None]") -> int:
     """Start the first process and return its pid, without waiting for it: `confirm_birth` does.
 
@@ -29,12 +41,17 @@ def open_box(level: str, *, network: bool, line: "tuple[int, int]", body: "Calla
     try:
         pid = namespaces.clone(with_network=network) if level == FULL else os.fork()
     except OSError as error:
-        raise Unenforceable(f"this host forbids user namespaces ({error.strerror})") from None
+        raise forbidden(error.errno or 0) from None
     if pid == 0:
         os.close(ours)
-        _run_first_process(level, identity, theirs, body)
+        run_first_process(level, identity, theirs, lambda to_parent: _be_born(to_parent, body))
     os.close(theirs)
     return pid
+
+
+def _be_born(line: int, body: "Callable[[int], None]") -> None:
+    tell(line, "born")
+    body(line)
 
 
 def confirm_birth(pid: int, line: int) -> None:
@@ -42,12 +59,19 @@ def confirm_birth(pid: int, line: int) -> None:
     answer = hear(line)
     if answer is None or answer[0] != "born":
         os.waitpid(pid, 0)
-        reason = answer[1] if answer else "the first process was killed"
-        raise Unenforceable(f"this host does not let us set up namespaces ({reason})")
+        raise stillborn(answer)
 
 
-def _run_first_process(level: str, identity: "tuple[int, int]", line: int, body: "Callable[[int], None]") -> None:
-    """Never returns."""
+def stillborn(answer: "tuple[str, ...] | None") -> Unenforceable:
+    reason = answer[1] if answer else "the first process was killed"
+    return Unenforceable(f"this host does not let us set up namespaces ({reason})")
+
+
+def run_first_process(level: str, identity: "tuple[int, int]", line: int, body: "Callable[[int], None]") -> None:
+    """Never returns.
+
+    Before all else `body` must say something on `line`: that fails if the parent died before we were bound to its life.
+    """
     try:
         kernel.prctl(kernel.PR_SET_PDEATHSIG, _SIGKILL)
         try:
@@ -58,9 +82,10 @@ def _run_first_process(level: str, identity: "tuple[int, int]", line: int, body:
         except OSError as error:
             tell(line, "failed", str(error))
             return
-        # Fails if the parent was gone before the death signal was armed.
-        tell(line, "born")
         body(line)
+    except BrokenPipeError:
+        # The parent was gone before the death signal was armed: there is nobody to tell.
+        os._exit(1)
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:

@@ -5,8 +5,19 @@ The worker and the command line see this object and none of the modules behind i
 
 import os
 
-from pycodex.linux_sandbox import apply, box, init, kernel, placeholders, seccomp_filter, tree, watch
-from pycodex.linux_sandbox.line import hear, tell
+from pycodex.linux_sandbox import (
+    apply,
+    box,
+    init,
+    kernel,
+    namespaces,
+    placeholders,
+    repositories,
+    seccomp_filter,
+    tree,
+    watch,
+)
+from pycodex.linux_sandbox.line import hear, order, take_order, tell
 from pycodex.protocol.confinement import FULL, LANDLOCK, NO_LEVEL, Confinement, Ended, Enforced, Limits, Unenforceable
 
 TYPE_CHECKING = False
@@ -16,11 +27,15 @@ if TYPE_CHECKING:
 
     from pycodex.linux_sandbox.guard import Guard
 
+_SIGKILL = 9
+
 
 class Engine:
     """The Linux backend."""
 
     watch_interval_seconds = watch.INTERVAL_SECONDS
+    order = staticmethod(order)
+    take_order = staticmethod(take_order)
     tell = staticmethod(tell)
     hear = staticmethod(hear)
 
@@ -36,8 +51,26 @@ class Engine:
             return found.replace(degraded=(*reasons, *found.degraded))
         return Enforced(level=NO_LEVEL, degraded=tuple(reasons))
 
-    def open_box(self, level: str, *, network: bool, line: "tuple[int, int]", body: "Callable[[int], None]") -> int:
-        return box.open_box(level, network=network, line=line, body=body)
+    def fork_with_box(self, level: str, *, network: bool) -> "tuple[int, int]":
+        return box.fork_with_box(level, network=network)
+
+    def fork(self) -> int:
+        return namespaces.fork()
+
+    def clone_sibling(self, *, network: bool) -> int:
+        """One more first process of a box of level `full`, as a child of our parent."""
+        return namespaces.clone_sibling(with_network=network)
+
+    def die_with_parent(self) -> None:
+        kernel.prctl(kernel.PR_SET_PDEATHSIG, _SIGKILL)
+
+    def run_first_process(
+        self, level: str, identity: "tuple[int, int]", line: int, body: "Callable[[int], None]"
+    ) -> None:
+        box.run_first_process(level, identity, line, body)
+
+    def forbidden(self, number: int) -> Unenforceable:
+        return box.forbidden(number)
 
     def objection(self, confinement: Confinement, host: Enforced) -> str:
         """Why a host of this level refuses the confinement; empty if it does not."""
@@ -50,13 +83,13 @@ class Engine:
             return str(error)
         return ""
 
-    def confirm_birth(self, pid: int, line: int) -> None:
-        box.confirm_birth(pid, line)
+    def stillborn(self, answer: "tuple[str, ...] | None") -> Unenforceable:
+        return box.stillborn(answer)
 
     def preload(self) -> None:
         """Read what every box needs once, in the process that all of them are forked from."""
         for network in (False, True):
-            seccomp_filter.program(network=network)
+            seccomp_filter.program(network=network, superuser=os.geteuid() == 0)
 
     def take_seat(self, level: str, *, network: bool) -> apply.Seat:
         return apply.take_seat(level, network=network)
@@ -82,6 +115,9 @@ class Engine:
         from pycodex.linux_sandbox.guard import watch_protected
 
         return watch_protected(confinement)
+
+    def disarm_repositories(self, confinement: Confinement) -> "tuple[str, ...]":
+        return repositories.disarm(confinement.not_repositories)
 
     def become_subreaper(self) -> None:
         kernel.become_subreaper()

@@ -142,10 +142,13 @@ def _attributes_size(abi: int) -> int:
 
 def _allow(ruleset: int, path: str, rights: int) -> None:
     try:
-        fd = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fd = kernel.open_without_links(path, os.O_PATH | os.O_NOFOLLOW)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         # Nothing there that could be granted.
         return
+    except OSError as error:
+        # A directory on the way has been exchanged for a link: following it would grant what nobody asked for.
+        raise Unenforceable(f"cannot grant {path}: {os.strerror(error.errno or 0)} (it changed meanwhile)") from None
     try:
         _add_rule(ruleset, fd, rights)
     except OSError as error:

@@ -11,11 +11,24 @@ import os
 import stat
 
 from pycodex.linux_sandbox import kernel
-from pycodex.protocol.confinement import LINK, NONE, PIN, READ, WRITE, Confinement, Entry, Unenforceable
+from pycodex.linux_sandbox.mount_trees import (
+    LOCKED_DOWN,
+    NO_PRIVILEGE,
+    attach,
+    attach_at,
+    clone,
+    clone_path,
+    mount,
+    new_tmpfs,
+    open_entry,
+    open_target,
+    open_tree,
+    set_attributes,
+)
+from pycodex.linux_sandbox.views import show_without
+from pycodex.protocol.confinement import LINK, NONE, PIN, READ, WRITE, Confinement, Entry
 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-_LOCKED_DOWN = kernel.MOUNT_ATTR_RDONLY | kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV
-_NO_PRIVILEGE = kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV
 _VOID_DIR = "/dev/.none-dir"
 _VOID_FILE = "/dev/.none-file"
 _STAGE = "/usr"
@@ -33,10 +46,10 @@ class Prepared:
 
 def prepare() -> Prepared:
     # Slave, not private: what the host mounts or unmounts until the order comes is seen here, never the reverse.
-    _mount("none", "/", "", kernel.MS_REC | kernel.MS_SLAVE)
+    mount("none", "/", "", kernel.MS_REC | kernel.MS_SLAVE)
     dev_tree = _private_dev()
     try:
-        _mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
+        mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
     except OSError as error:
         # A host that hides parts of its own /proc does not allow a fresh one.
         if error.errno not in (errno.EPERM, errno.EACCES):
@@ -46,30 +59,38 @@ def prepare() -> Prepared:
 
 
 def apply(confinement: Confinement, prepared: Prepared) -> None:
+    _apply_view(confinement, prepared)
+    if confinement.limits.memory_bytes is not None:
+        # Files there are memory, too, and belong to no process that could be ended for it.
+        size = f"size={confinement.limits.memory_bytes}"
+        mount("tmpfs", "/dev/shm", "", kernel.MS_REMOUNT | kernel.MS_NOSUID | kernel.MS_NODEV, size)
+
+
+def _apply_view(confinement: Confinement, prepared: Prepared) -> None:
     # From here on nothing that the host mounts may appear: it would be writable.
-    _mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
+    mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
     entries = _reachable(confinement)
-    trees = {entry.path: _open_tree(entry) for entry in entries if entry.access not in (NONE, LINK)}
+    trees = {entry.path: open_tree(entry) for entry in entries if entry.access not in (NONE, LINK)}
+    views = _views(entries, confinement.base)
     if confinement.base == NONE:
-        _enter_empty_root(entries, trees, prepared)
+        _enter_empty_root(entries, trees, views, prepared=prepared)
         return
     if confinement.base == WRITE:
-        _set_attributes(kernel.AT_FDCWD, "/", _NO_PRIVILEGE)
+        set_attributes(kernel.AT_FDCWD, "/", NO_PRIVILEGE)
         # Even where the whole disk may be written, the kernel's own controls may not: root is mapped to root.
         for controls in ("/proc", "/sys"):
-            _set_attributes(kernel.AT_FDCWD, controls, _LOCKED_DOWN)
+            set_attributes(kernel.AT_FDCWD, controls, LOCKED_DOWN)
     else:
-        _set_attributes(kernel.AT_FDCWD, "/", _LOCKED_DOWN)
-    _attach(prepared.dev_tree, "/dev")
-    for entry in entries:
-        _place(entry, trees, entries, base=confinement.base)
+        set_attributes(kernel.AT_FDCWD, "/", LOCKED_DOWN)
+    attach(prepared.dev_tree, "/dev")
+    _place_all(entries, trees, views, base=confinement.base)
 
 
 def hide(paths: "tuple[str, ...]") -> None:
     """Cover directories that the command has no business in; one that is gone needs no cover."""
     for path in paths:
         if os.path.isdir(path):
-            _place(Entry(path=path, access=NONE), {}, [], base=READ)
+            _mask(Entry(path=path, access=NONE), {}, optional=False)
 
 
 def _reachable(confinement: Confinement) -> "list[Entry]":
@@ -86,17 +107,51 @@ def _reachable(confinement: Confinement) -> "list[Entry]":
 
 
 def _depth(entry: Entry) -> "tuple[int, str]":
-    return entry.path.rstrip("/").count("/"), entry.path
+    return _slashes(entry.path), entry.path
+
+
+def _slashes(path: str) -> int:
+    return path.rstrip("/").count("/")
+
+
+def _place_all(entries: "list[Entry]", trees: "dict[str, int]", views: "dict[str, set[str]]", *, base: str) -> None:
+    pending = sorted(views, key=_slashes)
+    shown: set[str] = set()
+    for entry in entries:
+        while pending and _slashes(pending[0]) < _slashes(entry.path):
+            folder = pending.pop(0)
+            if show_without(folder, views[folder]):
+                shown.add(folder)
+        folder, _, name = entry.path.rpartition("/")
+        is_done = folder in shown and name in views[folder]
+        # Of a root that we have made ourselves only what was granted is there.
+        if not is_done and (base != NONE or os.path.lexists(entry.path)):
+            _place(entry, trees, entries, base=base)
+
+
+def _views(entries: "list[Entry]", base: str) -> "dict[str, set[str]]":
+    """Directories with denied files, where nothing can be created: these can be shown without them.
+
+    A mount covers the file that is there now; the host may put another one in its place, which it would not cover.
+    """
+    views: dict[str, set[str]] = {}
+    for entry in entries:
+        if entry.access == NONE and _inherited(entry, entries, base) == READ and not os.path.isdir(entry.path):
+            folder, _, name = entry.path.rpartition("/")
+            if folder:
+                views.setdefault(folder, set()).add(name)
+    return views
 
 
 def _place(entry: Entry, trees: "dict[str, int]", entries: "list[Entry]", *, base: str) -> None:
     if entry.access == NONE:
-        _mask(entry.path, _reopened_below(entry, entries))
+        holes = {hole.path: _is_directory(trees[hole.path]) for hole in _reopened_below(entry, entries)}
+        _mask(entry, holes, optional=_inherited(entry, entries, base) == READ)
         return
-    tree = _clone(_open(entry), recursive=False) if entry.access == LINK else trees.pop(entry.path)
+    tree = clone(open_entry(entry), recursive=False) if entry.access == LINK else trees.pop(entry.path)
     access = _inherited(entry, entries, base) if entry.access == PIN else entry.access
-    _set_attributes(tree, "", _NO_PRIVILEGE if access == WRITE else _LOCKED_DOWN)
-    _attach(tree, entry.path, entry)
+    set_attributes(tree, "", NO_PRIVILEGE if access == WRITE else LOCKED_DOWN)
+    attach(tree, entry.path, entry)
 
 
 def _inherited(pin: Entry, entries: "list[Entry]", base: str) -> str:
@@ -112,36 +167,51 @@ def _reopened_below(masked: Entry, entries: "list[Entry]") -> "tuple[Entry, ...]
     return tuple(entry for entry in entries if entry.path.startswith(prefix) and entry.access in (READ, WRITE))
 
 
-def _mask(path: str, holes: "tuple[Entry, ...]") -> None:
-    target = _open_target(Entry(path=path, access=NONE))
-    is_dir = stat.S_ISDIR(os.fstat(target).st_mode)
+def _mask(entry: Entry, holes: "dict[str, bool]", *, optional: bool) -> None:
+    """`holes` are the paths below that stay open, and whether each is a directory.
+
+    `optional`: the command cannot create it, so that there may be nothing to cover, and a link is as good as a file.
+    """
+    if optional and not os.path.lexists(entry.path):
+        return
+    target = open_entry(entry) if optional else open_target(entry)
+    status = os.fstat(target)
     os.close(target)
     if not holes:
-        tree = _clone(_open(Entry(path=_VOID_DIR if is_dir else _VOID_FILE, access=NONE)), recursive=False)
-        _attach(tree, path)
+        void = _VOID_DIR if stat.S_ISDIR(status.st_mode) else _VOID_FILE
+        attach(clone(open_entry(Entry(path=void, access=NONE)), recursive=False), entry.path)
         return
-    kinds = {hole.path: os.path.isdir(hole.path) for hole in holes}
-    _mount("tmpfs", path, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=0111,size=64k")
-    for hole in holes:
-        _make_mount_point(hole.path, is_dir=kinds[hole.path])
-    _set_attributes(kernel.AT_FDCWD, path, _LOCKED_DOWN)
+    tree = new_tmpfs(mode="0111", size="64k")
+    try:
+        attach_at(tree, open_target(entry), entry.path)
+        for path, is_dir in holes.items():
+            _make_mount_point(path[len(entry.path.rstrip("/")) + 1 :], is_dir=is_dir, dir_fd=tree)
+        set_attributes(tree, "", LOCKED_DOWN)
+    finally:
+        os.close(tree)
 
 
-def _enter_empty_root(entries: "list[Entry]", trees: "dict[str, int]", prepared: Prepared) -> None:
+def _is_directory(fd: int) -> bool:
+    return stat.S_ISDIR(os.fstat(fd).st_mode)
+
+
+def _enter_empty_root(
+    entries: "list[Entry]", trees: "dict[str, int]", views: "dict[str, set[str]]", *, prepared: Prepared
+) -> None:
     """Restricted reads: a new, empty root that holds nothing but the entries, /dev and /proc."""
-    proc = _clone(_open(Entry(path="/proc", access=READ)))
+    proc = clone(open_entry(Entry(path="/proc", access=READ)))
     links = [(link.path, os.readlink(link.path)) for link in os.scandir("/") if link.is_symlink()]
     links += [(e.path, os.readlink(e.path)) for e in entries if e.access == LINK]
-    granted = [(entry, os.path.isdir(entry.path)) for entry in entries if entry.access in (READ, WRITE)]
-    _mount("tmpfs", _STAGE, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=0755,size=1m")
+    granted = [(entry, _is_directory(trees[entry.path])) for entry in entries if entry.access in (READ, WRITE)]
+    mount("tmpfs", _STAGE, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=0755,size=1m")
     for path, target in links:
         os.makedirs(os.path.dirname(_STAGE + path), mode=0o755, exist_ok=True)
         if not os.path.lexists(_STAGE + path):
             os.symlink(target, _STAGE + path)
     for special, tree in (("/dev", prepared.dev_tree), ("/proc", proc)):
         os.mkdir(_STAGE + special)
-        _attach(tree, _STAGE + special)
-    _set_attributes(kernel.AT_FDCWD, f"{_STAGE}/proc", _LOCKED_DOWN)
+        attach(tree, _STAGE + special)
+    set_attributes(kernel.AT_FDCWD, f"{_STAGE}/proc", LOCKED_DOWN)
     for entry, is_dir in granted:
         if not os.path.lexists(_STAGE + entry.path):
             _make_mount_point(_STAGE + entry.path, is_dir=is_dir)
@@ -149,25 +219,36 @@ def _enter_empty_root(entries: "list[Entry]", trees: "dict[str, int]", prepared:
     kernel.call("pivot_root", b".", b".")
     kernel.call("umount2", b".", kernel.MNT_DETACH)
     os.chdir("/")
-    for entry in entries:
-        if os.path.lexists(entry.path):
-            _place(entry, trees, entries, base=NONE)
-    _set_attributes(kernel.AT_FDCWD, "/", _LOCKED_DOWN, recursive=False)
+    _place_all(entries, trees, views, base=NONE)
+    set_attributes(kernel.AT_FDCWD, "/", LOCKED_DOWN, recursive=False)
 
 
-def _make_mount_point(path: str, *, is_dir: bool) -> None:
-    os.makedirs(path if is_dir else os.path.dirname(path), mode=0o755, exist_ok=True)
-    if not is_dir:
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o444))
+def _make_mount_point(path: str, *, is_dir: bool, dir_fd: "int | None" = None) -> None:
+    """Only in a file system of our own: nobody else puts anything on the way."""
+    at = path.find("/", 1)
+    while at > 0:
+        _make_directory(path[:at], dir_fd)
+        at = path.find("/", at + 1)
+    if is_dir:
+        _make_directory(path, dir_fd)
+    else:
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o444, dir_fd=dir_fd))
+
+
+def _make_directory(path: str, dir_fd: "int | None") -> None:
+    try:
+        os.mkdir(path, 0o755, dir_fd=dir_fd)
+    except FileExistsError:
+        return
 
 
 def _private_dev() -> int:
     """A minimal /dev on a tmpfs, taken off again and returned as a detached tree."""
-    devices = [(name, _clone_path(f"/dev/{name}")) for name in _DEVICES if os.path.exists(f"/dev/{name}")]
-    _mount("tmpfs", "/dev", "tmpfs", kernel.MS_NOSUID | kernel.MS_NOEXEC, "mode=0755,size=64k")
+    devices = [(name, clone_path(f"/dev/{name}")) for name in _DEVICES if os.path.exists(f"/dev/{name}")]
+    mount("tmpfs", "/dev", "tmpfs", kernel.MS_NOSUID | kernel.MS_NOEXEC, "mode=0755,size=64k")
     for name, tree in devices:
         # Writing to a device needs no writable mount, changing the host's node does.
-        _set_attributes(tree, "", kernel.MOUNT_ATTR_RDONLY, recursive=False)
+        set_attributes(tree, "", kernel.MOUNT_ATTR_RDONLY, recursive=False)
         os.close(os.open(f"/dev/{name}", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o666))
         kernel.call("move_mount", tree, b"", kernel.AT_FDCWD, f"/dev/{name}".encode(), kernel.MOVE_MOUNT_F_EMPTY_PATH)
         os.close(tree)
@@ -176,74 +257,13 @@ def _private_dev() -> int:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         os.symlink(f"/proc/self/fd/{number}", f"/dev/{name}")
     os.mkdir("/dev/pts")
-    _mount("devpts", "/dev/pts", "devpts", kernel.MS_NOSUID | kernel.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
+    mount("devpts", "/dev/pts", "devpts", kernel.MS_NOSUID | kernel.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
     os.mkdir("/dev/shm")
-    _mount("tmpfs", "/dev/shm", "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=1777")
+    mount("tmpfs", "/dev/shm", "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=1777")
     os.mkdir(_VOID_DIR, 0)
     os.close(os.open(_VOID_FILE, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0))
     # Only this one mount, not those below it: the directory of device nodes itself never changes.
-    _set_attributes(kernel.AT_FDCWD, "/dev", kernel.MOUNT_ATTR_RDONLY, recursive=False)
-    tree = _clone_path("/dev", recursive=True)
+    set_attributes(kernel.AT_FDCWD, "/dev", kernel.MOUNT_ATTR_RDONLY, recursive=False)
+    tree = clone_path("/dev", recursive=True)
     kernel.call("umount2", b"/dev", kernel.MNT_DETACH)
     return tree
-
-
-def _open(entry: Entry) -> int:
-    try:
-        return kernel.open_without_links(entry.path, os.O_PATH | os.O_NOFOLLOW)
-    except OSError as error:
-        reason = os.strerror(error.errno or 0)
-        raise Unenforceable(
-            f"cannot hold {entry.path} to '{entry.access}': {reason} (it changed meanwhile: try again)"
-        ) from None
-
-
-def _open_tree(entry: Entry) -> int:
-    return _clone(_open_target(entry))
-
-
-def _open_target(entry: Entry) -> int:
-    """Like `_open`, for what must not be a link: protecting the link would leave what it leads to."""
-    fd = _open(entry)
-    if stat.S_ISLNK(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise Unenforceable(f"cannot hold {entry.path} to '{entry.access}': it became a symbolic link, try again")
-    return fd
-
-
-def _clone(fd: int, *, recursive: bool = True) -> int:
-    """A detached copy of the mounts at `fd`, which is closed."""
-    flags = kernel.OPEN_TREE_CLONE | os.O_CLOEXEC | kernel.AT_EMPTY_PATH | (kernel.AT_RECURSIVE if recursive else 0)
-    try:
-        return kernel.call("open_tree", fd, b"", flags)
-    finally:
-        os.close(fd)
-
-
-def _clone_path(path: str, *, recursive: bool = False) -> int:
-    flags = kernel.OPEN_TREE_CLONE | os.O_CLOEXEC | (kernel.AT_RECURSIVE if recursive else 0)
-    return kernel.call("open_tree", kernel.AT_FDCWD, path.encode(), flags)
-
-
-def _attach(tree: int, path: str, entry: "Entry | None" = None) -> None:
-    """Mount the detached `tree` (which is closed) exactly on `path`, following no link."""
-    target = _open(entry or Entry(path=path, access=NONE))
-    try:
-        kernel.call(
-            "move_mount", tree, b"", target, b"", kernel.MOVE_MOUNT_F_EMPTY_PATH | kernel.MOVE_MOUNT_T_EMPTY_PATH
-        )
-    except OSError as error:
-        raise Unenforceable(f"cannot mount {path}: {error.strerror}") from None
-    finally:
-        os.close(target)
-        os.close(tree)
-
-
-def _set_attributes(fd: int, path: str, attributes: int, *, recursive: bool = True) -> None:
-    settings = attributes.to_bytes(8, "little") + bytes(24)
-    flags = (kernel.AT_RECURSIVE if recursive else 0) | (0 if path else kernel.AT_EMPTY_PATH)
-    kernel.call("mount_setattr", fd, os.fsencode(path), flags, settings, len(settings))
-
-
-def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
-    kernel.call("mount", source.encode(), os.fsencode(target), kind.encode(), flags, options.encode() or None)

@@ -8,7 +8,7 @@ import _signal
 import os
 import time
 
-from pycodex.linux_sandbox import apply, box, init, kernel, placeholders, streams, tree, watch
+from pycodex.linux_sandbox import apply, box, init, kernel, placeholders, repositories, streams, tree, watch
 from pycodex.linux_sandbox.line import hear, tell
 from pycodex.protocol.confinement import (
     FULL,
@@ -42,7 +42,8 @@ def run_once(confinement: Confinement, *, argv: "Sequence[str]", cwd: str, env: 
     if confinement.ledger:
         placeholders.sweep(confinement.ledger)
     try:
-        return _run_at_best_level(confinement, argv, cwd, env)
+        outcome = _run_at_best_level(confinement, argv, cwd, env)
+        return outcome.replace(notes=(*outcome.notes, *repositories.disarm(confinement.not_repositories)))
     finally:
         _signal.pthread_sigmask(_signal.SIG_SETMASK, old_mask)
 
@@ -109,7 +110,9 @@ def _serve(
     try:
         seat = apply.take_seat(level, network=confinement.network)
         step = "refused"
-        apply.confine(confinement, seat, cwd, inside=streams.reopen_read_only if level == FULL else None)
+        inside = streams.reopen_read_only if level == FULL else None
+        # It stays in the caller's group: a terminal serves one group at a time.
+        apply.confine(confinement, seat, cwd, inside=inside, own_group=False)
         tell(to_parent, "confined", apply.describe(seat).to_plain())
         subject = argv[0]
         pid = init.start(argv, env)

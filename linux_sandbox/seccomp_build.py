@@ -6,7 +6,9 @@ architecture. Needs pyseccomp and libseccomp, so nothing imports it at run time;
 A layer is one program. `offline` and `online` are complete filters of which every confined process gets one. The others
 are stacked on top where a weaker level asks for them; the kernel takes the strictest answer of all layers:
 `shared` where the process lives in the host's pid and ipc namespaces, `unscoped` where moreover Landlock does not yet
-confine signals, `frozen` where file metadata must not change and no read-only mount says so.
+confine signals, `frozen` where file metadata must not change and no read-only mount says so, `superuser` for root,
+`grouped` where the process is in its caller's process group, `leashed` where moreover Landlock does not yet confine
+signals.
 
 Comparisons that must match to deny look at the lower 32 bits only wherever the kernel takes an int, so that rubbish in
 the upper half does not slip through; comparisons that deny by difference look at all 64, and rubbish is denied.
@@ -38,7 +40,7 @@ NEWER_THAN_LIBSECCOMP = {
     "open_tree_attr": 467,
     "file_setattr": 469,
 }
-"""Denied by number in a prologue of our own, whatever the library knows: these numbers are the same everywhere."""
+"""Decided by number in a prologue of our own, whatever the library knows: these numbers are the same everywhere."""
 
 
 class Condition(NamedTuple):
@@ -129,6 +131,29 @@ FILE_IOCTLS = (
     0xC0C89425,  # BTRFS_IOC_SET_RECEIVED_SUBVOL
 )
 
+S_ISUID, S_ISGID = 0o4000, 0o2000
+O_CREAT, O_TMPFILE = 0o100, 0o20000000
+# Name, position of the flags and of the mode.
+OPENING = (("open", 1, 2), ("openat", 2, 3))
+# The same without flags: they always create.
+CREATING = (("creat", 1), ("mknod", 1), ("mknodat", 2))
+CHANGING_MODE = (("chmod fchmod", 1), ("fchmodat fchmodat2", 2))
+
+# A file that runs with its owner's identity lends it to any other user of the machine, long after the call: outside
+# there is no sandbox around it. Directories keep their set-gid bit, which only root's are denied (see SUPERUSER).
+SET_ID_FILES = (
+    *(Rule(names, (has_bits(mode, S_ISUID),)) for names, mode in CHANGING_MODE),
+    *(Rule(name, (has_bits(mode, bit),)) for name, mode in CREATING for bit in (S_ISUID, S_ISGID)),
+    *(
+        Rule(name, (has_bits(flags, creating), has_bits(mode, bit)))
+        for name, flags, mode in OPENING
+        for creating in (O_CREAT, O_TMPFILE)
+        for bit in (S_ISUID, S_ISGID)
+    ),
+    # Its mode is behind a pointer; programs fall back to openat.
+    Rule("openat2", answer=errno.ENOSYS),
+)
+
 ALWAYS = (
     # Memory, registers and descriptors of other processes.
     Rule("ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp pidfd_getfd"),
@@ -161,6 +186,7 @@ ALWAYS = (
     Rule("socketpair", (differs(0, AF_UNIX),)),
     Rule("socketpair", (lacks_bit(1, 1),)),
     *(Rule("socketpair", (has_bits(1, bit),)) for bit in (2, 8)),
+    *SET_ID_FILES,
 )
 
 OFFLINE = (
@@ -220,16 +246,33 @@ FROZEN = (
     Rule("file_setattr"),
 )
 
+# No filter can tell a file from a directory. Of an ordinary user this would cost the shared directories of a group, in
+# which every copy carries the bit; root's group is worth more than that.
+SUPERUSER = tuple(Rule(names, (has_bits(mode, S_ISGID),)) for names, mode in CHANGING_MODE)
+
+# Zero names the caller's own group, whatever namespaces lie between its members; it has no other name inside.
+PRIO_PGRP, IOPRIO_WHO_PGRP = 1, 2
+GROUPED = (
+    Rule("setpriority", (is_int(0, PRIO_PGRP), is_int(1, 0))),
+    Rule("ioprio_set", (is_int(0, IOPRIO_WHO_PGRP), is_int(1, 0))),
+)
+LEASHED = (Rule("kill", (is_int(0, 0), differs(1, 0))),)
+
 LAYERS = {
     "offline": OFFLINE,
     "online": ONLINE,
     "shared": SHARED,
     "unscoped": UNSCOPED,
     "frozen": FROZEN,
+    "superuser": SUPERUSER,
+    "grouped": GROUPED,
+    "leashed": LEASHED,
 }
 
-_LOAD, _RETURN, _JUMP, _JUMP_EQUAL, _JUMP_GREATER, _JUMP_GREATER_EQUAL = 0x20, 0x06, 0x05, 0x15, 0x25, 0x35
-_NUMBER_OFFSET, _ARCH_OFFSET = 0, 4
+_LOAD, _RETURN, _JUMP, _JUMP_EQUAL, _JUMP_GREATER, _JUMP_GREATER_EQUAL, _JUMP_BITS = (
+    *(0x20, 0x06, 0x05, 0x15, 0x25, 0x35, 0x45),
+)
+_NUMBER_OFFSET, _ARCH_OFFSET, _ARGUMENTS_OFFSET, _ARGUMENT_BYTES = 0, 4, 16, 8
 
 
 def build(arch: str, layer: tuple[Rule, ...]) -> bytes:
@@ -242,13 +285,13 @@ def build(arch: str, layer: tuple[Rule, ...]) -> bytes:
     program.set_attr(pyseccomp.Attr.ACT_BADARCH, pyseccomp.KILL_PROCESS)
     # A binary tree: the kernel tries the filter with every number when it is loaded, so depth is start-up time.
     program.set_attr(pyseccomp.Attr.CTL_OPTIMIZE, 2)
-    by_number = []
+    by_number: list[tuple[int, tuple[Condition, ...]]] = []
     for rule in layer:
         action = pyseccomp.ERRNO(rule.answer)
         conditions = [_argument(condition) for condition in rule.conditions]
         for name in rule.names.split():
             if name in NEWER_THAN_LIBSECCOMP:
-                by_number.append(NEWER_THAN_LIBSECCOMP[name])
+                by_number.append((NEWER_THAN_LIBSECCOMP[name], rule.conditions))
                 continue
             if pyseccomp.resolve_syscall(token, name) == -1:
                 raise LookupError(f"this libseccomp does not know {name}: use a newer one")
@@ -265,26 +308,38 @@ def _argument(condition: Condition) -> pyseccomp.Arg:
     return pyseccomp.Arg(condition.argument, condition.operator, condition.value)
 
 
-def _prologue(arch_token: int, denied: tuple[int, ...]) -> bytes:
+def _prologue(arch_token: int, denied: tuple[tuple[int, tuple[Condition, ...]], ...]) -> bytes:
     """Checks that come first: the architecture, numbers from the future, and the calls that are denied by number."""
     returns = [
         (_RETURN, 0, 0, pyseccomp.ERRNO(errno.EPERM)),
         (_RETURN, 0, 0, pyseccomp.ERRNO(errno.ENOSYS)),
         (_RETURN, 0, 0, pyseccomp.KILL_PROCESS),
     ]
-    count = len(denied)
-    # Jumps are relative to the next instruction. After the fourth: the short cut, `count` comparisons, a jump over the
-    # returns, and the three returns.
+    count = sum(4 if conditions else 1 for _, conditions in denied)
+    # Jumps are relative to the next instruction. After the fourth: the short cut, `count` for the comparisons, a jump
+    # over the returns, and the three returns.
     code = [
         (_LOAD, 0, 0, _ARCH_OFFSET),
         (_JUMP_EQUAL, 0, count + 6, arch_token),
         (_LOAD, 0, 0, _NUMBER_OFFSET),
         (_JUMP_GREATER, count + 3, 0, LAST_KNOWN),
-        (_JUMP_GREATER_EQUAL, 0, count, min(denied, default=0)),
-        *((_JUMP_EQUAL, count - position, 0, number) for position, number in enumerate(denied)),
-        (_JUMP, 0, 0, len(returns)),
-        *returns,
+        (_JUMP_GREATER_EQUAL, 0, count, min((number for number, _ in denied), default=0)),
     ]
+    left = count
+    for number, conditions in denied:
+        left -= 4 if conditions else 1
+        if not conditions:
+            code.append((_JUMP_EQUAL, left + 1, 0, number))
+            continue
+        # Bits that must be set are the only condition that is needed here.
+        (condition,) = conditions
+        code += [
+            (_JUMP_EQUAL, 0, 3, number),
+            (_LOAD, 0, 0, _ARGUMENTS_OFFSET + _ARGUMENT_BYTES * condition.argument),
+            (_JUMP_BITS, left + 2, 0, condition.mask),
+            (_LOAD, 0, 0, _NUMBER_OFFSET),
+        ]
+    code += [(_JUMP, 0, 0, len(returns)), *returns]
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
 
 

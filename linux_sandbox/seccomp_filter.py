@@ -20,13 +20,20 @@ _layers: "dict[str, bytes]" = {}
 
 
 def program(
-    *, network: bool, own_namespaces: bool = True, freeze_metadata: bool = False, scoped_signals: bool = True
+    *,
+    network: bool,
+    own_namespaces: bool = True,
+    freeze_metadata: bool = False,
+    scoped_signals: bool = True,
+    superuser: bool = False,
+    own_group: bool = True,
 ) -> "tuple[bytes, ...]":
     """The layers for a confined process, to be loaded in order.
 
     `own_namespaces`: it has pid and ipc namespaces of its own. `freeze_metadata`: it may write nowhere, and there is no
     read-only mount to keep it from changing modes, owners, times and attributes. `scoped_signals`: Landlock keeps its
-    signals inside; without that and without a pid namespace it can signal its own process group only.
+    signals inside; without that and without a pid namespace it can signal its own process group only. `superuser`: it
+    is root, whose files can do more harm later. `own_group`: whoever started the command is not in its process group.
     """
     names = ["online" if network else "offline"]
     if not own_namespaces:
@@ -35,6 +42,10 @@ def program(
             names.append("unscoped")
     if freeze_metadata:
         names.append("frozen")
+    if superuser:
+        names.append("superuser")
+    if not own_group:
+        names += ["grouped"] if scoped_signals else ["grouped", "leashed"]
     return tuple(_layer(name) for name in names)
 
 

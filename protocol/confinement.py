@@ -26,9 +26,10 @@ NO_LEVEL = "none"
 class Entry(Record):
     """One path and what is granted at and below it, until a deeper entry says otherwise.
 
-    `write`: readable and writable. `read`: readable only. `none`: neither. `pin`: as its parent, but the name can be
-    neither renamed nor removed. `link`: a symbolic link that can be neither renamed nor removed. Paths are absolute and
-    canonical: no component is a symbolic link (but the last, for `link`).
+    `write`: readable and writable. `read`: readable only. `none`: neither; it may be missing, or a link, where the
+    command could not create it. `pin`: as its parent, but the name can be neither renamed nor removed. `link`: a
+    symbolic link that can be neither renamed nor removed. Paths are absolute and canonical: no component is a symbolic
+    link (but the last, for `link`).
     """
 
     path: "str"
@@ -55,6 +56,8 @@ class Confinement(Record):
     """Missing protected names: created empty for the time of the call, protected like `read`, removed afterwards."""
     ledger: "str" = ""
     """File that remembers placeholders, so that those of a killed run can be swept; empty: not remembered."""
+    not_repositories: "tuple[str, ...]" = ()
+    """Writable directories that git does not take for a repository, and must not take for one after the call."""
     hidden: "tuple[str, ...]" = ()
     """Directories of ours, covered wherever mounts are available; nothing can be gained from them elsewhere."""
     network: "bool" = False

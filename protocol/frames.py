@@ -97,12 +97,17 @@ class Credit(Record):
 
 
 class Ready(Record):
-    """First message of a worker: proves itself and says what its confined child can enforce."""
+    """First message of a worker, and again before each further call.
+
+    Proves itself and says what its confined child can enforce.
+    """
 
     token: "str"
     pid: "int"
     flavour: "str"
     enforced: "Enforced"
+    calls_left: "int" = 0
+    """How many more calls it will serve after the next one: it greets again when it is ready for each."""
 
 
 class Started(Record):

@@ -102,6 +102,26 @@ def to_legacy(permissions: Permissions) -> "dict[str, Any]":
     return policy
 
 
+def told_as_legacy(permissions: Permissions) -> "dict[str, Any]":
+    """The tagged policy that says most of it, for those who are told but do not enforce.
+
+    File rules have no exact form there: what they let be written is named, what they hide is not.
+    """
+    if not permissions.rules:
+        return to_legacy(permissions)
+    written = [rule for rule in permissions.rules if rule.access == "write"]
+    specials = {rule.special for rule in written}
+    return to_legacy(
+        Permissions(
+            mode=permissions.mode,
+            network_access=permissions.network_access,
+            writable_roots=tuple(rule.path for rule in written if not rule.special),
+            exclude_slash_tmp=SLASH_TMP not in specials,
+            exclude_tmpdir_env_var=TMPDIR not in specials,
+        )
+    )
+
+
 def from_split(files: object, network: object) -> Permissions:
     """Read the pair of a file policy and a network word (`restricted` or `enabled`)."""
     fields = _map(files, "file system policy")

@@ -34,6 +34,9 @@ _SCALARS: "Mapping[str, Callable[[object], bool]]" = {
     "bytes": lambda value: type(value) is bytes,
     "bool": lambda value: type(value) is bool,
 }
+_PLAIN_KINDS = frozenset((*_SCALARS, *(f"{kind} | None" for kind in _SCALARS)))
+_EXACT: "Mapping[str, type]" = {"float": float, "str": str, "bytes": bytes, "bool": bool}
+"""Kinds of which every value of this very type is good."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -48,11 +51,17 @@ class Record:
     _fields: "dict[str, str]" = {}
     _defaults: "dict[str, Any]" = {}
     _known: "dict[str, type[Record]]" = {}
+    _nested: "tuple[str, ...]" = ()
+    """Fields that may hold records."""
+    _exact: "dict[str, type]" = {}
+    """Of the other fields, those whose type is all that is to be checked."""
 
     def __init_subclass__(cls) -> None:
         own = {name: kind for name, kind in cls.__dict__.get("__annotations__", {}).items() if name[0] != "_"}
         cls._fields = {**cls._fields, **own}
         cls._defaults = {**cls._defaults, **{name: cls.__dict__[name] for name in own if name in cls.__dict__}}
+        cls._nested = tuple(name for name, kind in cls._fields.items() if kind not in _PLAIN_KINDS)
+        cls._exact = {name: _EXACT[kind] for name, kind in cls._fields.items() if kind in _EXACT}
         Record._known[cls.__name__] = cls
 
     def __init__(self, **values: "Any") -> None:
@@ -81,22 +90,29 @@ class Record:
 
     def to_plain(self) -> "dict[str, Any]":
         """Maps, lists and scalars only, for msgpack, JSON or marshal."""
-        return {name: _plain(self.__dict__[name]) for name in self._fields}
+        values = self.__dict__
+        plain = {name: values[name] for name in self._fields}
+        for name in self._nested:
+            plain[name] = _plain(plain[name])
+        return plain
 
     @classmethod
     def from_plain(cls, plain: object) -> "Self":
         """Rebuild from untrusted plain data; missing fields take their defaults, anything else wrong is an error."""
         if type(plain) is not dict:
             raise BadRecord(f"{cls.__name__}: expected a map")
-        values = dict(cls._defaults)
+        values = cls._defaults | plain
+        fields, exact = cls._fields, cls._exact
         for name, value in plain.items():
-            kind = cls._fields.get(name) if type(name) is str else None
-            if kind is None:
+            if type(name) is not str or name not in fields:
                 raise BadRecord(f"{cls.__name__}: unknown field {name!r:.40}")
-            values[name] = _checked(kind, value, f"{cls.__name__}.{name}")
-        if len(values) != len(cls._fields):
-            raise BadRecord(f"{cls.__name__}: missing {', '.join(sorted(cls._fields.keys() - values.keys()))}")
-        return cls(**values)
+            if exact.get(name) is not type(value):
+                values[name] = _checked(fields[name], value, f"{cls.__name__}.{name}")
+        if len(values) != len(fields):
+            raise BadRecord(f"{cls.__name__}: missing {', '.join(sorted(fields.keys() - values.keys()))}")
+        record = cls.__new__(cls)
+        record.__dict__.update(values)
+        return record
 
 
 def _plain(value: "Any") -> "Any":

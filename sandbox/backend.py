@@ -12,12 +12,18 @@ if TYPE_CHECKING:
     from pycodex.linux_sandbox.engine import Engine
 
 
+_loaded: "list[Engine]" = []
+
+
 def host_backend() -> "Engine":
+    if _loaded:
+        return _loaded[0]
     if sys.platform != "linux":
         raise Unenforceable(f"no sandbox backend for {sys.platform}")
     from pycodex.linux_sandbox.engine import Engine
 
-    return Engine()
+    _loaded.append(Engine())
+    return _loaded[0]
 
 
 def host_report() -> Enforced:

@@ -29,12 +29,10 @@ _KEYWORDS = (
 )
 _NOT_THE_SANDBOX = (2, 126, 127)
 
-_REFUSED = r"(?:read-only file system|permission denied|operation not permitted)"
-_NAMED_BEFORE = re.compile(
-    rf"""(?:['"`\u2018](?P<quoted>[^'"`\u2019\n]+)['"`\u2019]|(?P<bare>[^\s'"`:]+)) ?:\s*(?P<why>{_REFUSED})""",
-    re.IGNORECASE,
-)
-_NAMED_AFTER = re.compile(rf"""{_REFUSED}[^\n'"]*['"](?P<quoted>[^'"\n]+)['"]""", re.IGNORECASE)
+_REFUSED = re.compile(r"read-only file system|permission denied|operation not permitted", re.IGNORECASE)
+_QUOTED_AFTER = re.compile(r"""[^'"]*['"]([^'"]*)['"]""")
+_NOT_IN_A_BARE_NAME = "'\"`:"
+_MOST_LINES = 1000
 _NO_NETWORK = re.compile(
     r"could not resolve host|name or service not known|temporary failure in name resolution|network is unreachable"
     r"|getaddrinfo (?:eai_again|enotfound)|failed to establish a new connection|could not resolve hostname",
@@ -114,16 +112,67 @@ def _enclosing_repository(confinement: Confinement, path: str) -> str:
 
 
 def _names_refused(text: str) -> Iterator[str]:
-    for line in text.splitlines()[:1000]:
-        after = _NAMED_AFTER.search(line[:4096])
-        before = _NAMED_BEFORE.search(line[:4096])
-        if after:
-            yield after["quoted"]
-        elif before and before["quoted"]:
-            yield before["quoted"]
-        # `ping: socket: Operation not permitted` names no file; only a file system can be read-only.
-        elif before and ("/" in before["bare"] or before["why"].lower().startswith("read-only")):
-            yield before["bare"]
+    for line in text.splitlines()[:_MOST_LINES]:
+        refusals = list(_REFUSED.finditer(line))
+        if refusals:
+            name = _named_after(line, refusals) or _named_before(line, refusals)
+            if name:
+                yield name
+
+
+def _named_after(line: str, refusals: list[re.Match[str]]) -> str:
+    """`Permission denied: '/etc/x'`. Looks at each part of the line once, as lines can be of any length."""
+    looked_at = 0
+    for refusal in refusals:
+        if refusal.end() < looked_at:
+            continue
+        quoted = _QUOTED_AFTER.match(line, refusal.end())
+        if quoted is None:
+            break
+        if quoted[1]:
+            return quoted[1]
+        looked_at = quoted.end()
+    return ""
+
+
+def _named_before(line: str, refusals: list[re.Match[str]]) -> str:
+    """`cannot touch '/etc/x': Read-only file system`, or the same without quotes. Only the first name counts."""
+    for refusal in refusals:
+        start = _start_of_run(line, refusal.start(), str.isspace)
+        if line[start - 1 : start] != ":":
+            continue
+        end = start - 2 if line[start - 2 : start - 1] == " " else start - 1
+        quoted = _quoted_before(line, end)
+        if quoted:
+            return quoted
+        bare = line[_start_of_run(line, end, _is_in_a_bare_name) : end]
+        if bare:
+            # `ping: socket: Operation not permitted` names no file; only a file system can be read-only.
+            is_a_file = "/" in bare or refusal[0].lower().startswith("read-only")
+            return bare if is_a_file else ""
+    return ""
+
+
+def _quoted_before(line: str, end: int) -> str:
+    """What stands in quotes that close at `end`."""
+    if line[end - 1 : end] not in ("'", '"', "`", "\u2019"):
+        return ""
+    start = _start_of_run(line, end - 1, lambda each: each not in "'\"`\u2019")
+    if line[start - 1 : start] in ("'", '"', "`"):
+        return line[start : end - 1]
+    opening = line.find("\u2018", start, end)
+    return line[opening + 1 : end - 1] if opening >= 0 else ""
+
+
+def _is_in_a_bare_name(each: str) -> bool:
+    return each not in _NOT_IN_A_BARE_NAME and not each.isspace()
+
+
+def _start_of_run(line: str, end: int, belongs: Callable[[str], bool]) -> int:
+    """Where the characters that belong together and end at `end` begin."""
+    while end > 0 and belongs(line[end - 1]):
+        end -= 1
+    return end
 
 
 def _absolute(name: str, cwd: str) -> str:

@@ -126,12 +126,10 @@ def _cgroup() -> Finding:
     from pycodex.linux_sandbox import probe
 
     probed = probe.delegated_cgroup()
-    if probed.works:
-        return Finding(id="sandbox.cgroup", status=OK, summary="this process may make cgroups of its own")
+    found = "this process may make cgroups of its own" if probed.works else "no cgroup is delegated to this process"
     return Finding(
         id="sandbox.cgroup",
         status=OK,
-        summary="no delegated cgroup; limits are enforced by watching and rlimits",
-        details={"reason": probed.why_not},
-        remedy="optional: start under `systemd-run --user --scope -p Delegate=yes`",
+        summary=f"{found}; for information only, as limits are kept by watching and rlimits",
+        details={"reason": probed.why_not} if probed.why_not else {},
     )

@@ -10,26 +10,24 @@ CODEX_HOME, paths that are never read.
 
 from pycodex.protocol.confinement import LINK, NONE, PIN, READ, WRITE, Confinement, Entry, Limits, Unenforceable
 from pycodex.protocol.permissions import DANGER_FULL_ACCESS, EXTERNAL_SANDBOX
+from pycodex.sandbox.disk import ABSENT, BROKEN, DIRECTORY, HIDDEN, MISSING
 from pycodex.sandbox.survey import (
-    ABSENT,
-    BROKEN,
     CONFIGURED,
     CWD,
-    DIRECTORY,
     GITDIR,
-    HIDDEN,
     MEMORIES,
-    MISSING,
     NAME,
     PLATFORM,
     READABLE,
+    SECRET_NAMES,
     TMPDIR,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pycodex.protocol.permissions import Permissions
-    from pycodex.sandbox.survey import Grant, Guard, Place, Survey
+    from pycodex.sandbox.disk import Place
+    from pycodex.sandbox.survey import Grant, Guard, Survey
 
 _STRENGTH = {READ: 0, WRITE: 1, NONE: 2}
 _NOT_THERE = (MISSING, ABSENT, HIDDEN, BROKEN)
@@ -59,14 +57,15 @@ def plan(
     draft.protect_codex_home()
     draft.protect_installation()
     draft.protect_names()
-    if deny_read_defaults and permissions.network_access and survey.auth is not None:
-        draft.deny(survey.auth)
+    if deny_read_defaults and permissions.network_access:
+        draft.deny_secrets()
     draft.hold_still(runtime_dir)
     return Confinement(
         base=draft.base,
         entries=draft.entries(),
         placeholders=tuple(sorted(draft.placeholders)),
         ledger=f"{survey.codex_home.rstrip('/')}/tmp/placeholders" if survey.codex_home else "",
+        not_repositories=tuple(root for root in survey.plain if draft.is_workspace(root)),
         hidden=(*survey.runtime_bases, *((runtime_dir,) if runtime_dir else ())),
         network=permissions.network_access,
         landlock_only=landlock_only,
@@ -136,6 +135,14 @@ class _Draft:
             self.put(place.path, NONE)
             self._ways.append(place)
 
+    def deny_secrets(self) -> None:
+        """By their names, too: somebody may log in, or a token be renewed, while the command runs."""
+        home = self.survey.home
+        for name, place in zip(SECRET_NAMES, self.survey.secrets, strict=False):
+            if home is not None and self.access(home.path) == READ:
+                self.put(f"{home.path}/{name}", NONE)
+            self.deny(place)
+
     def entries(self) -> "tuple[Entry, ...]":
         paths = sorted(self.table.keys() - self.placeholders, key=lambda path: (_depth(path), path))
         return tuple(Entry(path=path, access=self.table[path]) for path in paths)
@@ -176,15 +183,15 @@ class _Draft:
     def _is_from_untrusted_link(self, grant: "Grant", roots: "list[Grant]") -> bool:
         """Whether a command could have made the link that this grant goes through, and so chosen what it opens.
 
-        The working directory is exempt: it has to exist from the start, and its links are held still from then on.
+        The working directory, too: a command of another session may have put a link where it was a moment ago.
         """
-        if grant.origin == CWD or not any(_link_in(grant, root) for root in roots):
+        if not any(_link_in(grant, root) for root in roots):
             return False
-        trusted = [root for root in roots if root.origin == CWD or not any(_link_in(root, other) for other in roots)]
+        trusted = [root for root in roots if not any(_link_in(root, other) for other in roots)]
         covered = any(_is_inside(grant.place.path, root.place.path) for root in trusted)
         if covered or grant.origin == MEMORIES:
             return True
-        what = "$TMPDIR" if grant.origin == TMPDIR else "the permitted path"
+        what = {TMPDIR: "$TMPDIR", CWD: "the working directory"}.get(grant.origin, "the permitted path")
         raise Unenforceable(
             f"{what} {grant.asked!r} goes through the symbolic link {grant.place.links[0]!r} inside a writable root, "
             f"where a command could redirect it; name {grant.place.path!r} itself"
@@ -200,6 +207,10 @@ class _Draft:
             raise Unenforceable(f"cannot deny access to {grant.asked!r}: patterns are not supported, name each path")
         self._hold_place(place.path)
         self._ways.append(place)
+
+    def is_workspace(self, root: str) -> bool:
+        """Writable, and not a directory that others use at the same time."""
+        return self._roots.get(root, False) and self.access(root) == WRITE
 
     # Protected names
 

@@ -1,16 +1,13 @@
 """Looks at the disk before a call: where the permitted paths really lead, and what must be protected in them.
 
-Owns all reading that planning needs, and gives facts only: `plan` decides. Everything below a writable root was
-possibly put there by an attacker, so nothing here follows a link unnoticed, opens anything but a regular file, or reads
-more than `MAX_POINTER_BYTES`. Must stay cheap: it runs before each call. Knows nothing of mounts or Landlock.
+Owns the choice of what planning needs to know, and gives facts only: `plan` decides. Everything below a writable root
+was possibly put there by an attacker, so all looking and reading is left to `disk`. Must stay cheap: it runs before
+each call. Knows nothing of mounts or Landlock.
 """
 
 import os
 import sys
-from errno import ENAMETOOLONG
-from stat import S_ISDIR, S_ISLNK, S_ISREG
 
-from pycodex.protocol.confinement import PLACEHOLDER_MODE
 from pycodex.protocol.errors import UserFacing
 from pycodex.protocol.permissions import (
     CURRENT_WORKING_DIRECTORY,
@@ -24,6 +21,19 @@ from pycodex.protocol.permissions import (
 from pycodex.protocol.permissions import SLASH_TMP as SLASH_TMP_PLACE
 from pycodex.protocol.permissions import TMPDIR as TMPDIR_PLACE
 from pycodex.protocol.record import Record
+from pycodex.sandbox.disk import (
+    ABSENT,
+    DIRECTORY,
+    FILE,
+    HIDDEN,
+    LINK,
+    MISSING,
+    Disk,
+    Place,
+    check_text,
+    join,
+    small_file,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,20 +41,11 @@ if TYPE_CHECKING:
 
     from pycodex.protocol.permissions import FsRule, Permissions
 
+SECRET_NAMES = ("auth.json", ".credentials.json")
+"""In CODEX_HOME: the login, and those of MCP servers."""
 GUARDED_NAMES = (".git", ".codex", ".agents")
 PLATFORM_PATHS = ("/bin", "/sbin", "/usr", "/etc", "/lib", "/lib64", "/nix/store", "/run/current-system/sw")
-MAX_POINTER_BYTES = 64 << 10
-MAX_LINKS = 40
-MAX_STEPS = 512
-
-DIRECTORY = "directory"
-FILE = "file"
-OTHER = "other"
-MISSING = "missing"
-ABSENT = "absent"
-HIDDEN = "hidden"
-BROKEN = "broken"
-_LINK = "link"
+MAX_NAMES = 256
 
 CONFIGURED = "configured"
 CWD = "cwd"
@@ -61,22 +62,9 @@ INNER = "inner"
 # Single files inside a protected directory that can start programs, and are sometimes links to a tracked copy.
 _GIT_INNER = ("config", "hooks")
 _CODEX_INNER = ("config.toml",)
-
-
-class Place(Record):
-    """Where a path leads, with every symbolic link resolved.
-
-    `missing`: `path` is the first name on the way that does not exist. `absent`: the same, and this user cannot create
-    it. `hidden`: it cannot be looked at. `broken`: the way is a loop, too long, or leads through a file, and `path` is
-    where it stops.
-    """
-
-    path: "str"
-    kind: "str"
-    links: "tuple[str, ...]" = ()
-    """Symbolic links crossed, in order; of each, all but the last component is resolved."""
-    through: "tuple[str, ...]" = ()
-    """Directories that were entered and left again by `..`."""
+_GIT_CONFIGS = ("config", "config.worktree")
+# Without one of these words a configuration borrows nothing, and need not be understood.
+_BORROWING = (b"include", b"hookspath")
 
 
 class Grant(Record):
@@ -103,21 +91,28 @@ class Survey(Record):
     grants: "tuple[Grant, ...]" = ()
     """By mode in the order configured, working directory, /tmp, $TMPDIR, readable, platform, memories."""
     guards: "tuple[Guard, ...]" = ()
+    plain: "tuple[str, ...]" = ()
+    """Roots that git takes for no repository."""
     shared: "tuple[str, ...]" = ()
     """/tmp and $TMPDIR: directories that other programs use at the same time."""
     codex_home: "str" = ""
     """Resolved if it exists, else as it was given; `home` says where the way leads."""
     home: "Place | None" = None
-    auth: "Place | None" = None
+    secrets: "tuple[Place, ...]" = ()
+    """Where `SECRET_NAMES` lead, when they are worth hiding."""
     installation: "tuple[Place, ...]" = ()
     """Where our own code and interpreter are loaded from."""
     runtime_bases: "tuple[str, ...]" = ()
     """Directories in /tmp and $TMPDIR in which supervisors of this user keep their sockets."""
 
 
+# Found once: where we were loaded from does not change while we run. What is there now is looked at each time.
+_OWN_INSTALLATION = sys.prefix, os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+
+
 def own_installation() -> "tuple[str, ...]":
     """Whoever can write here decides what runs unconfined at the next start."""
-    return sys.prefix, os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    return _OWN_INSTALLATION
 
 
 def survey(
@@ -133,33 +128,36 @@ def survey(
     `cwd` is the directory the permissions are about: the session's, not one that a model chose for a single command.
     `installation` is for those who plan for another program than this one.
     """
-    disk = _Disk()
+    disk = Disk()
     here = _working_directory(disk, cwd)
     if permissions.mode in (DANGER_FULL_ACCESS, EXTERNAL_SANDBOX):
         return Survey(cwd=here.path)
-    home = auth = None
+    home = None
+    secrets: tuple[Place, ...] = ()
     if codex_home:
         _check_path(codex_home, "CODEX_HOME")
         home = disk.resolve(codex_home)
         codex_home = home.path if home.kind == DIRECTORY else codex_home
         if permissions.network_access and home.kind == DIRECTORY:
-            auth = disk.resolve("auth.json", at=home.path)
+            secrets = tuple(disk.resolve(name, at=home.path) for name in SECRET_NAMES)
     tmpdir = env.get("TMPDIR", "")
     tmpdir = tmpdir if tmpdir.startswith("/") else ""
     grants = tuple(
         Grant(asked=path, origin=origin, access=access, place=here if path == cwd else disk.resolve(path))
         for path, origin, access in _asked(permissions, cwd=cwd, tmpdir=tmpdir, home=home)
     )
-    found = Survey(cwd=here.path, grants=grants, codex_home=codex_home, home=home, auth=auth)
+    found = Survey(cwd=here.path, grants=grants, codex_home=codex_home, home=home, secrets=secrets)
     roots = [grant.place.path for grant in grants if grant.access == "write" and grant.place.kind == DIRECTORY]
     if not roots:
         return found
     shared = tuple(disk.resolve(path).path for path in ("/tmp", tmpdir) if path)
+    guarded = tuple(dict.fromkeys((*roots, here.path)))
     return found.replace(
         installation=tuple(
             disk.resolve(path) for path in (own_installation() if installation is None else installation)
         ),
-        guards=tuple(guard for root in dict.fromkeys((*roots, here.path)) for guard in _guards(disk, root)),
+        guards=tuple(guard for root in guarded for guard in _guards(disk, root)),
+        plain=tuple(root for root in guarded if not _is_repository(disk, root)),
         shared=shared,
         runtime_bases=tuple(base for base in _runtime_bases(shared) if disk.kind(base) == DIRECTORY),
     )
@@ -169,7 +167,7 @@ def _runtime_bases(shared: "Iterable[str]") -> "Iterator[str]":
     return (f"{folder.rstrip('/')}/pycodex-{os.geteuid()}" for folder in dict.fromkeys(shared))
 
 
-def _working_directory(disk: "_Disk", cwd: str) -> Place:
+def _working_directory(disk: "Disk", cwd: str) -> Place:
     way_out = "choose another with -C/--cd"
     _check_path(cwd, "working directory")
     here = disk.resolve(cwd)
@@ -187,16 +185,7 @@ def _check_path(path: str, what: str) -> None:
         raise UserFacing(f"{what} {path!r} is not an absolute path; write it from / on")
     if "\0" in path:
         raise UserFacing(f"{what} {path!r} contains a NUL character, which no path can; correct it")
-    _check_text(path, what)
-
-
-def _check_text(path: str, what: str) -> None:
-    if path.isascii():
-        return
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        raise UserFacing(f"{what} {path!r} is not valid UTF-8; rename it, or use another path") from None
+    check_text(path, what)
 
 
 def _asked(
@@ -255,169 +244,96 @@ def _asked_by_rules(rules: "Iterable[FsRule]", cwd: str, tmpdir: str) -> "Iterat
             yield path, origin, rule.access
 
 
-def _guards(disk: "_Disk", root: str) -> "Iterator[Guard]":
+def _is_repository(disk: "Disk", root: str) -> bool:
+    """Whether git looks no further: what is called `.git` is one, or at least a file, or the directory itself is."""
+    git = disk.resolve(".git", at=root)
+    if git.kind == DIRECTORY:
+        return disk.kind(f"{git.path}/HEAD") != MISSING or _is_bare(disk, root)
+    return git.kind != MISSING or _is_bare(disk, root)
+
+
+def _is_bare(disk: "Disk", root: str) -> bool:
+    if disk.kind(join(root, "HEAD")) == MISSING:
+        return False
+    return disk.kind(join(root, "commondir")) != MISSING or all(
+        disk.resolve(name, at=root).kind == DIRECTORY for name in ("objects", "refs")
+    )
+
+
+def _guards(disk: "Disk", root: str) -> "Iterator[Guard]":
+    if _is_bare(disk, root):
+        inner = [Guard(path=join(root, name), role=INNER, place=disk.resolve(name, at=root)) for name in _GIT_INNER]
+        yield from (guard for guard in inner if guard.place.kind != MISSING or guard.path.endswith("/hooks"))
+        yield from _own_and_borrowed(disk, root, root)
     for name in GUARDED_NAMES:
-        path = _join(root, name)
+        path = join(root, name)
         place = disk.resolve(name, at=root)
         yield Guard(path=path, role=NAME, place=place)
         if name == ".git":
             if place.kind == FILE:
                 yield from _gitdirs(disk, _pointed(place.path, after_colon=True), at=root)
             elif place.kind == DIRECTORY:
-                yield from _git_directory(disk, place.path)
-        elif name == ".codex" and place.kind == DIRECTORY:
-            yield from _inner_links(disk, place.path, _CODEX_INNER)
+                yield from _git_directory(disk, place.path, root)
+        elif place.kind == DIRECTORY:
+            folders = (".", "rules") if name == ".codex" else (".",)
+            yield from _inner_links(disk, place.path, _CODEX_INNER if name == ".codex" else ())
+            # What a dangling link leads to is held where git would run it; here that would cost more than it is worth.
+            linked_here = (guard for folder in folders for guard in linked(disk, folder, at=place.path))
+            yield from (guard for guard in linked_here if guard.place.kind != MISSING)
 
 
-def _git_directory(disk: "_Disk", path: str) -> "Iterator[Guard]":
+def _git_directory(disk: "Disk", path: str, root: str) -> "Iterator[Guard]":
     """What a git directory borrows from elsewhere: linked files, and the directory that worktrees have in common."""
-    yield from _inner_links(disk, path, _GIT_INNER)
+    yield from _own_and_borrowed(disk, path, root)
     if disk.kind(f"{path}/commondir") == FILE:
         for guard in _gitdirs(disk, _pointed(f"{path}/commondir", after_colon=False), at=path, follow=False):
             yield guard
             if guard.is_git:
-                yield from _inner_links(disk, guard.place.path, _GIT_INNER)
+                yield from _own_and_borrowed(disk, guard.place.path, root)
 
 
-def _gitdirs(disk: "_Disk", targets: "Iterable[str]", *, at: str, follow: bool = True) -> "Iterator[Guard]":
+def _own_and_borrowed(disk: "Disk", path: str, root: str) -> "Iterator[Guard]":
+    yield from _inner_links(disk, path, _GIT_INNER)
+    yield from linked(disk, "hooks", at=path)
+    configs = [disk.resolve(name, at=path).path for name in _GIT_CONFIGS if disk.kind(f"{path}/{name}") != MISSING]
+    texts = [small_file(config).lower() for config in configs]
+    if any(word in text for text in texts for word in _BORROWING):
+        from pycodex.sandbox.git_config import borrowed
+
+        yield from borrowed(disk, configs, root)
+
+
+def linked(disk: "Disk", directory: str, *, at: str = "/") -> "Iterator[Guard]":
+    """Links in a protected directory: what they lead to counts as in it."""
+    place = disk.resolve(directory, at=at)
+    for name in disk.links_in(place.path, most=MAX_NAMES) if place.kind == DIRECTORY else ():
+        yield Guard(path=join(place.path, name), role=INNER, place=disk.resolve(name, at=place.path))
+
+
+def _gitdirs(disk: "Disk", targets: "Iterable[str]", *, at: str, follow: bool = True) -> "Iterator[Guard]":
     for target in targets:
         place = disk.resolve(target, at=at)
         is_git = place.kind == DIRECTORY and disk.resolve("HEAD", at=place.path).kind != MISSING
         yield Guard(path=place.path, role=GITDIR, place=place, is_git=is_git)
         if is_git and follow:
-            yield from _git_directory(disk, place.path)
+            yield from _git_directory(disk, place.path, at)
 
 
-def _inner_links(disk: "_Disk", directory: str, names: "Iterable[str]") -> "Iterator[Guard]":
+def _inner_links(disk: "Disk", directory: str, names: "Iterable[str]") -> "Iterator[Guard]":
     for name in names:
-        path = _join(directory, name)
-        if disk.kind(path) == _LINK:
+        path = join(directory, name)
+        if disk.kind(path) == LINK:
             yield Guard(path=path, role=INNER, place=disk.resolve(name, at=directory))
 
 
 def _pointed(path: str, *, after_colon: bool) -> "Iterator[str]":
     """The paths that a pointer file may mean: as git reads it, and with all surrounding space removed."""
-    data = _small_file(path)
+    data = small_file(path)
     if after_colon:
         data = data.partition(b":")[2].removeprefix(b" ")
     data = data.partition(b"\0")[0].rstrip(b"\r\n")
     for target in dict.fromkeys((data, data.strip())):
         if target:
             text = os.fsdecode(target)
-            _check_text(text, f"what {path!r} points to,")
+            check_text(text, f"what {path!r} points to,")
             yield text
-
-
-def _small_file(path: str) -> bytes:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        return os.read(fd, MAX_POINTER_BYTES) if S_ISREG(os.fstat(fd).st_mode) else b""
-    except OSError:
-        return b""
-    finally:
-        os.close(fd)
-
-
-def _join(directory: str, name: str) -> str:
-    return f"/{name}" if directory == "/" else f"{directory}/{name}"
-
-
-class _Disk:
-    """One look at the disk: what was seen once is not asked again, so that all facts of a survey agree."""
-
-    def __init__(self) -> None:
-        self._kinds: dict[str, str] = {}
-        self._sealed: dict[str, bool] = {}
-
-    def kind(self, path: str) -> str:
-        kind = self._kinds.get(path)
-        if kind is None:
-            kind = self._kinds[path] = _kind_on_disk(path)
-        return kind
-
-    def _is_sealed(self, directory: str) -> bool:
-        """Whether nothing can be created here by this user, nor by a command that first changes the mode."""
-        sealed = self._sealed.get(directory)
-        if sealed is None:
-            sealed = self._sealed[directory] = not os.access(directory, os.W_OK) and _is_out_of_reach(directory)
-        return sealed
-
-    def resolve(self, path: str, *, at: str = "/") -> Place:
-        """Walk `path` from the resolved directory `at`, one component at a time as the kernel does."""
-        here = "" if at == "/" or path[:1] == "/" else at
-        todo = path.split("/")[::-1]
-        kind = DIRECTORY
-        links: list[str] = []
-        through: list[str] = []
-        for _ in range(MAX_STEPS):
-            if not todo or kind != DIRECTORY:
-                break
-            part = todo.pop()
-            if part in ("", "."):
-                continue
-            if part == "..":
-                if here:
-                    through.append(here)
-                    here = here[: here.rindex("/")]
-                continue
-            found = f"{here}/{part}"
-            kind = self.kind(found)
-            if kind != _LINK:
-                here = found
-                continue
-            target = _target(found) if len(links) < MAX_LINKS else ""
-            links.append(found)
-            here = "" if target[:1] == "/" else here
-            todo.extend(target.split("/")[::-1])
-            kind = DIRECTORY if target else BROKEN
-        else:
-            kind = BROKEN
-        if kind in (FILE, OTHER) and any(todo):
-            kind = BROKEN
-        if kind == MISSING and self._is_sealed(here[: here.rindex("/")] or "/"):
-            kind = ABSENT
-        if not links and not through:
-            return Place(path=here or "/", kind=kind)
-        links, through = list(dict.fromkeys(links)), list(dict.fromkeys(through))
-        return Place(path=here or "/", kind=kind, links=tuple(links), through=tuple(through))
-
-
-def _kind_on_disk(path: str) -> str:
-    try:
-        mode = os.lstat(path).st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        return MISSING
-    except OSError as error:
-        return MISSING if error.errno == ENAMETOOLONG else HIDDEN
-    if S_ISDIR(mode):
-        return MISSING if mode & 0o7777 == PLACEHOLDER_MODE and _is_empty(path) else DIRECTORY
-    if S_ISREG(mode):
-        return FILE
-    return _LINK if S_ISLNK(mode) else OTHER
-
-
-def _is_empty(path: str) -> bool:
-    """Of a placeholder: it goes away with the call that made it. A command can give any directory its mode."""
-    try:
-        return not os.listdir(path)
-    except OSError:
-        return False
-
-
-def _is_out_of_reach(directory: str) -> bool:
-    try:
-        return os.stat(directory).st_uid != os.geteuid() or bool(os.statvfs(directory).f_flag & os.ST_RDONLY)
-    except OSError:
-        return False
-
-
-def _target(link: str) -> str:
-    try:
-        target = os.readlink(link)
-    except OSError:
-        return ""
-    _check_text(target, f"the target of the symbolic link {link!r},")
-    return target

@@ -30,6 +30,7 @@ from pycodex.protocol.frames import (
     decode_order,
     encode,
 )
+from pycodex.protocol.record import BadRecord
 from pycodex.sandbox.backend import host_backend
 from pycodex.worker.confined import Task
 from pycodex.worker.ends import Birth, Ends, end
@@ -94,7 +95,8 @@ class Call:
             self._read_messages(messages)
             self._loop()
             self._end_tree()
-            self._report(guard.restore() if guard is not None else ())
+            restored = guard.restore() if guard is not None else ()
+            self._report((*restored, *self._engine.disarm_repositories(confinement)))
         except Unenforceable as error:
             self._last_fact = Refused(job_id=self._order.job_id, text=str(error))
             self._report(())
@@ -103,7 +105,6 @@ class Call:
             # Nobody needs to wait for this: whoever comes next knows a placeholder when it sees one.
             if held is not None:
                 held.release()
-        self._dealer.linger()
         return 1 if self._dealer.closed else 0
 
     def _report(self, notes: "tuple[str, ...]") -> None:
@@ -113,7 +114,7 @@ class Call:
 
     def _begin(self) -> None:
         order, ends = self._order, self._ends
-        self._engine.tell(ends.line, _for_child(order).to_plain())
+        self._engine.order(ends.line, _for_child(order).to_plain())
         self._watch(self._dealer.fileno(), self._read_orders)
         self._watch(self._birth.liveness_fd, self._orphaned)
         self._watch(ends.line, self._read_line)
@@ -204,9 +205,6 @@ class Call:
         message = self._engine.hear(self._ends.line)
         job_id = self._order.job_id
         match message:
-            case None:
-                self._unwatch(self._ends.line)
-                self._box_ended(None)
             case ("terminal",):
                 self._use_terminal(receive_fd(self._ends.line))
             case ("started",):
@@ -215,11 +213,15 @@ class Call:
                 self._push(Started(job_id=job_id, pid=pid))
             case ("ended", figures):
                 self._unwatch(self._ends.line)
-                self._box_ended(Ended.from_plain(figures))
-            case ("refused", text):
+                self._box_ended(_figures(figures))
+            case ("refused", str(text)):
                 self._last_fact = Refused(job_id=job_id, text=text)
-            case ("failed", text, number):
+            case ("failed", str(text), int(number)):
                 self._last_fact = Failed(job_id=job_id, text=text, errno=number)
+            case _:
+                # It has gone, or says what no honest one does.
+                self._unwatch(self._ends.line)
+                self._box_ended(None)
 
     def _apply_size(self) -> None:
         if self._terminal and self._size is not None:
@@ -454,3 +456,11 @@ def _for_child(order: "RunCommand | RunFileJob") -> Task:
         rows=_dimension(order.pty.rows) if order.pty is not None else 0,
         cols=_dimension(order.pty.cols) if order.pty is not None else 0,
     )
+
+
+def _figures(plain: object) -> Ended | None:
+    """What the box says of the command's end; None if it makes no sense."""
+    try:
+        return Ended.from_plain(plain)
+    except BadRecord:
+        return None

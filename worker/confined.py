@@ -9,6 +9,7 @@ import os
 
 from pycodex.protocol.confinement import Confinement, Ended, Unenforceable
 from pycodex.protocol.record import Record
+from pycodex.worker.ends import Birth
 from pycodex.worker.jobs import run_file_job
 from pycodex.worker.terminal_line import send_fd
 
@@ -53,23 +54,26 @@ class Pipes:
 class Confined:
     """One box's first process, from its birth to its end."""
 
-    def __init__(self, engine: "Engine", line: int, pipes: Pipes) -> None:
+    def __init__(self, engine: "Engine", birth: Birth, pipes: Pipes, *, rehearse: "Callable[[], None]") -> None:
         self._engine = engine
-        self._line = line
+        self._birth = birth
+        self._rehearse = rehearse
+        self._line = -1
         self._pipes = pipes
         self._terminal = ""
         self._subject = ""
 
-    def serve(self, *, level: str, network: bool, rehearse: "Callable[[], None]") -> None:
-        tell, hear = self._engine.tell, self._engine.hear
+    def serve(self, line: int) -> None:
+        self._line = line
+        tell = self._engine.tell
         try:
-            seat = self._engine.take_seat(level, network=network)
+            seat = self._engine.take_seat(self._birth.level, network=self._birth.network)
         except Unenforceable as error:
             tell(self._line, "unseated", str(error))
             return
-        rehearse()
+        self._rehearse()
         tell(self._line, "seated", self._engine.describe(seat).to_plain())
-        message = hear(self._line)
+        message = self._engine.take_order(self._line)
         if message is None:
             return
         task = Task.from_plain(message[0])

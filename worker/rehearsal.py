@@ -19,6 +19,19 @@ _ENCODED_ORDER = encode(_ORDER)
 _PLAIN_TASK = _TASK.to_plain()
 
 
+_TURNS_UNTIL_SPECIALISED = 12
+
+
+def warm_up() -> None:
+    """In the process that all others are forked from, so often that the interpreter has adapted the code for good.
+
+    It would otherwise do so in every child, and write to pages that they could share.
+    """
+    for _ in range(_TURNS_UNTIL_SPECIALISED):
+        of_worker()
+        of_confined()
+
+
 def of_worker() -> None:
     decode_order(_ENCODED_ORDER)
     Task(cwd="/", env={}, confinement=_CONFINEMENT).to_plain()

@@ -1,8 +1,9 @@
 """A ZeroMQ DEALER in a hundred lines: ZMTP 3.0, NULL security, one unix socket.
 
-Speaks to the supervisor's libzmq ROUTER. A worker lives for one call, so the library's threads, its start-up time and
-its memory would cost more than the call itself. Sends and receives single-part messages; everything received is
-size-capped. Blocking is the caller's choice: `pull` reads what is there, `flush` writes what the socket takes.
+Speaks to the supervisor's libzmq ROUTER. A worker forks and is forked while it waits, so it can have no threads, and
+the library's start-up time and memory would cost more than a call. Sends and receives single-part messages; everything
+received is size-capped. Blocking is the caller's choice: `pull` reads what is there, `flush` writes what the socket
+takes.
 """
 
 import _socket

@@ -13,10 +13,11 @@ import sys
 
 import msgpack
 
+from pycodex.protocol.confinement import FULL
 from pycodex.protocol.frames import VERSION
 from pycodex.sandbox.backend import host_backend
-from pycodex.worker import worker
-from pycodex.worker.ends import Birth
+from pycodex.worker import rehearsal, worker
+from pycodex.worker.ends import Birth, Links
 
 _PACKET_BYTES = 1 << 16
 
@@ -27,7 +28,7 @@ class Zygote:
     def __init__(self, fd: int) -> None:
         self._socket = _socket.socket(fileno=fd)
         self._engine = host_backend()
-        self._workers: dict[int, tuple[int, str]] = {}
+        self._workers: dict[int, Birth] = {}
         self._pids: dict[int, int] = {}
         self._spared: dict[int, int] = {}
         self._liveness_read, self._liveness_write = os.pipe()
@@ -43,6 +44,7 @@ class Zygote:
         host = self._engine.examine()
         self._send({"hello": VERSION, "pid": os.getpid(), "host": host.to_plain()})
         self._engine.preload()
+        rehearsal.warm_up()
         # Children share these pages for as long as nobody walks over them.
         gc.collect()
         gc.disable()
@@ -71,36 +73,36 @@ class Zygote:
         birth = Birth(str(order.get("fork")), str(order.get("flavour")), level)
         birth.socket_path = socket_path
         birth.liveness_fd, birth.spare_fd = self._liveness_read, self._spare_write
-        pid = os.fork()
+        links = Links()
+        pid, box_pid = self._engine.fork_with_box(birth.level, network=birth.network)
         if pid == 0:
             status = 1
             try:
-                self._leave_for_worker()
-                status = worker.live(birth)
+                if box_pid == 0:
+                    worker.be_box(birth, links.of_box())
+                status = worker.live(birth, links, box_pid)
             except BaseException:
                 sys.excepthook(*sys.exc_info())
             finally:
                 os._exit(status)
+        links.close()
         pidfd = os.pidfd_open(pid)
-        self._workers[pid] = pidfd, birth.token
+        self._workers[pid] = birth
         self._pids[pidfd] = pid
         self._poller.register(pidfd, select.POLLIN)
         self._send({"forked": pid, "token": birth.token})
 
-    def _leave_for_worker(self) -> None:
-        self._socket.close()
-        for fd in (self._liveness_write, self._spare_read, *self._pids, *self._spared):
-            os.close(fd)
-
     def _bury(self, pidfd: int) -> None:
         pid = self._pids.pop(pidfd)
-        _, token = self._workers.pop(pid)
+        birth = self._workers.pop(pid)
         self._poller.unregister(pidfd)
         os.close(pidfd)
         _, status = os.waitpid(pid, 0)
-        self._send({"died": pid, "token": token, "status": status})
-        self._note_spared()
-        self._sweep()
+        self._send({"died": pid, "token": birth.token, "status": status})
+        # One that ended in good order has seen its box end, and with a pid namespace everybody in it.
+        if status or birth.level != FULL:
+            self._note_spared()
+            self._sweep()
 
     def _sweep(self) -> None:
         """Whoever is our child and not a worker has lost its worker."""

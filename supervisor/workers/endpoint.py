@@ -62,6 +62,10 @@ class Peer:
     def greeted(self, ready: Ready) -> None:
         raise NotImplementedError
 
+    def greeted_again(self, ready: Ready) -> bool:
+        """After the end of a job it may be ready for another; False when there is nothing that it could greet for."""
+        raise NotImplementedError
+
     def accept(self, fact: JobFact) -> None:
         raise NotImplementedError
 
@@ -150,16 +154,15 @@ class Endpoint:
         """Take in what has arrived. True when there may be more."""
         receive, more = self._socket.recv, zmq.RCVMORE
         for _ in range(BATCH):
-            try:
-                routing_id = receive(zmq.NOBLOCK)
-                # All parts of a message arrive together, so none of these can fail for want of data.
-                frame = receive(zmq.NOBLOCK) if self._socket.getsockopt(more) else b""
-                strange = False
-                while self._socket.getsockopt(more):
-                    receive(zmq.NOBLOCK)
-                    strange = True
-            except zmq.Again:
+            if not self._option(zmq.EVENTS) & zmq.POLLIN:
                 return False
+            # All parts of a message arrive together, so none of these can fail for want of data.
+            routing_id = receive(zmq.NOBLOCK)
+            frame = receive(zmq.NOBLOCK) if self._socket.getsockopt(more) else b""
+            strange = False
+            while self._socket.getsockopt(more):
+                receive(zmq.NOBLOCK)
+                strange = True
             self._receive(routing_id, b"" if strange else frame)
         return True
 
@@ -184,7 +187,8 @@ class Endpoint:
 
     def _greet(self, routing_id: bytes, bound: Peer | None, ready: Ready) -> None:
         if bound is not None:
-            self._drop(bound, "second greeting")
+            if ready.token != bound.token or ready.flavour != bound.flavour or not bound.greeted_again(ready):
+                self._drop(bound, "second greeting")
             return
         peer = self._expected.pop(ready.token, None)
         if peer is None:

@@ -4,7 +4,8 @@ Owns their numbers, the output that nobody has polled yet, and the credit by whi
 for terminals and for plain pipes. Knows nothing of the tools that use it. Lives as long as the pool it is given.
 """
 
-import itertools
+import random
+from collections.abc import Container
 from dataclasses import dataclass
 
 import trio
@@ -16,7 +17,7 @@ from pycodex.supervisor.workers.lease import Job, JobOver, error_of
 from pycodex.supervisor.workers.pool import Pool
 
 MAX_SESSIONS = 64
-FIRST_PROCESS_ID = 1000
+PROCESS_IDS = range(1000, 100_000)
 INTERRUPT = b"\x03"
 
 
@@ -70,13 +71,12 @@ class PtySessions:
         self._pool = pool
         self._max_sessions = max_sessions
         self._sessions: dict[int, _Session] = {}
-        self._numbers = itertools.count(FIRST_PROCESS_ID)
 
-    async def start(self, order: RunCommand) -> int:
-        """Give the order to a worker; gives the number by which the process is known from now on."""
+    async def start(self, order: RunCommand, *, besides: Container[int] = ()) -> int:
+        """Give the order to a worker; gives the number, none of `besides`, by which the process is known."""
         if len(self._sessions) >= self._max_sessions:
             raise TooManyProcesses(f"{self._max_sessions} processes are running; end one of them first")
-        process_id = next(self._numbers)
+        process_id = self._free_number(besides)
         session = _Session(process_id, order)
         # Counted from now on, so that many starts at once cannot exceed the limit.
         self._sessions[process_id] = session
@@ -86,6 +86,15 @@ class PtySessions:
             del self._sessions[process_id]
             raise
         return process_id
+
+    async def started(self, process_id: int) -> None:
+        """Until the command runs, or has run. Raises what it could not be started for; then the number is free."""
+        job = self._session(process_id).job
+        while job.started is None and job.end is None:
+            await job.news()
+        if job.started is None and not isinstance(job.end, Exited):
+            self._sessions.pop(process_id, None)
+            raise error_of(job.end)
 
     async def write(self, process_id: int, data: bytes, *, close: bool = False) -> None:
         await self._session(process_id).job.write(data, close=close)
@@ -111,6 +120,21 @@ class PtySessions:
         with trio.move_on_after(yield_ms / 1000):
             while job.end is None and buffer.waiting_bytes < max_bytes:
                 await job.news()
+        return await self._take(session, max_bytes)
+
+    async def read(self, process_id: int) -> Polled:
+        """All new output as soon as there is any, or the end. Raises as `poll` does."""
+        session = self._session(process_id)
+        while session.job.end is None and session.buffer.is_empty:
+            await session.job.news()
+        return await self._take(session, session.buffer.waiting_bytes)
+
+    async def over(self, process_id: int) -> None:
+        """Until the process has ended, however it did."""
+        await self._session(process_id).job.wait()
+
+    async def _take(self, session: _Session, max_bytes: int) -> Polled:
+        job, buffer = session.job, session.buffer
         output = buffer.take(max_bytes)
         try:
             await job.grant(len(output.head) + len(output.tail))
@@ -120,7 +144,7 @@ class PtySessions:
         told = isinstance(job.end, Exited) or output == Captured()
         if job.end is None or not buffer.is_empty or not told:
             return Polled(output, None, not buffer.is_empty)
-        self._sessions.pop(process_id, None)
+        self._sessions.pop(session.info.process_id, None)
         if not isinstance(job.end, Exited):
             raise error_of(job.end)
         return Polled(output, job.end, more=False)
@@ -146,6 +170,13 @@ class PtySessions:
             )
             for session in self._sessions.values()
         )
+
+    def _free_number(self, besides: Container[int]) -> int:
+        """Not the next one: a number that was given out must not soon mean another process."""
+        while True:
+            process_id = random.choice(PROCESS_IDS)
+            if process_id not in self._sessions and process_id not in besides:
+                return process_id
 
     def _session(self, process_id: int) -> _Session:
         session = self._sessions.get(process_id)

@@ -28,6 +28,8 @@ MAX_FAILURES = 5
 DISPATCH_QUIET_S = 0.05
 # The same for the caller that has just got its answer.
 REPLY_QUIET_S = 0.001
+# How long one that will be ready for another call is waited for instead of starting a new one.
+RETURN_S = 0.05
 LAST_WORDS_S = 1.0
 LAST_WORDS_POLL_S = 0.005
 OWN_SWEEP_S = 0.5
@@ -122,7 +124,9 @@ class Roster:
                     self._start(flavour, wanted)
 
     def _start(self, flavour: str, wanted: int) -> None:
-        missing = wanted - sum(worker.flavour == flavour for worker in self._starting)
+        coming = sum(worker.flavour == flavour for worker in self._starting)
+        coming += sum(worker.flavour == flavour for worker in self._workers.values() if worker.state is State.RETURNING)
+        missing = wanted - coming
         room = self.settings.max_starting - len(self._starting)
         for _ in range(min(missing, room)):
             if self._zygote is None or self._closed:
@@ -140,13 +144,13 @@ class Roster:
             self._tend_by(worker.deadline)
 
     def _place(self, worker: Worker) -> None:
-        seekers = self._seekers[worker.flavour]
+        seekers, idle = self._seekers[worker.flavour], self._idle[worker.flavour]
         if seekers:
             trio.lowlevel.reschedule(seekers.popleft(), outcome.Value(worker))
-        elif worker.flavour in self._recent and not self._closed:
-            self._idle[worker.flavour].append(worker)
+        elif worker.flavour in self._recent and len(idle) < self.settings.warm and not self._closed:
+            idle.append(worker)
         else:
-            worker.kill("not needed any more")
+            worker.dismiss()
 
     def _fail_seekers(self, flavour: str, text: str) -> None:
         seekers = self._seekers[flavour]
@@ -161,12 +165,17 @@ class Roster:
         self._place(worker)
         self.top_up()
 
+    def returned(self, worker: Worker) -> None:
+        """It is ready for another call."""
+        self.ready_count += 1
+        self._place(worker)
+
     def job_ended(self, worker: Worker) -> None:
-        """Its call is answered: it is replaced as soon as the caller has gone on."""
+        """Its call is answered: unless it comes back, it is replaced as soon as the caller has gone on."""
         now = trio.current_time()
         self._failures[worker.flavour] = 0
         self._quiet_until = min(self._quiet_until, now + REPLY_QUIET_S)
-        worker.deadline = now + self.settings.linger_s
+        worker.deadline = now + (RETURN_S if worker.state is State.RETURNING else self.settings.linger_s)
         if worker.death:
             # Its death was told before its result: nobody will tell it again.
             self._bury(worker)
@@ -270,6 +279,9 @@ class Roster:
                 # Waited for long enough: no second try.
                 self._failures[worker.flavour] = MAX_FAILURES
                 worker.kill(f"it was not ready within {self.settings.ready_timeout_s:g} s")
+            elif worker.deadline <= now and worker.state is State.RETURNING:
+                worker.state = State.SPENT
+                worker.deadline = now + self.settings.linger_s
             elif worker.deadline <= now:
                 worker.deadline = math.inf
                 worker.end_itself()

@@ -34,6 +34,8 @@ class State(Enum):
     STARTING = auto()
     READY = auto()
     BUSY = auto()
+    RETURNING = auto()
+    """It has ended its job and is about to greet again."""
     SPENT = auto()
     """It has said its last word and is about to exit."""
     BEREAVED = auto()
@@ -43,7 +45,7 @@ class State(Enum):
 
 
 class Worker(Peer):
-    """Forked on our request; carries at most one job in its life."""
+    """Forked on our request; carries one job at a time, and after each it greets again or exits."""
 
     def __init__(self, roster: "Roster", flavour: str, *, deadline: float) -> None:
         self.token = new_token()
@@ -55,6 +57,8 @@ class Worker(Peer):
         self.enforced: Enforced | None = None
         self.death = ""
         self.job: Job | None = None
+        self.calls_left = 0
+        """How many more jobs it says that it will take after this one."""
         self.heard = 0
         """How many facts it has told."""
         self.heard_before = -1
@@ -93,7 +97,21 @@ class Worker(Peer):
     def greeted(self, ready: Ready) -> None:
         self._claimed_pid = ready.pid
         self.enforced = ready.enforced
+        self.calls_left = ready.calls_left
         self._compare()
+
+    def greeted_again(self, ready: Ready) -> bool:
+        if self.state not in (State.RETURNING, State.SPENT) or not 0 <= ready.calls_left < self.calls_left:
+            return False
+        if ready.pid != self.pid:
+            self.kill(f"the worker claims to be process {ready.pid}, but is {self.pid}")
+            return True
+        self.calls_left = ready.calls_left
+        self.enforced = ready.enforced
+        self.state = State.READY
+        self.deadline = math.inf
+        self._roster.returned(self)
+        return True
 
     def _compare(self) -> None:
         """It is ready when both it and the zygote, in whatever order, have named the same process."""
@@ -116,7 +134,8 @@ class Worker(Peer):
             logger.warning("dropped a message of worker %s: %s", self.pid, wrong)
             self.misbehaved(wrong)
         if job.end is not None and self.state in (State.BUSY, State.BEREAVED):
-            self.state = State.SPENT
+            returns = self.calls_left > 0 and self.state is State.BUSY
+            self.state = State.RETURNING if returns else State.SPENT
             self.job_id = ""
             self.job = None
             self._roster.job_ended(self)
@@ -129,7 +148,7 @@ class Worker(Peer):
     # Told by jobs
 
     def begin(self, job: Job) -> bool:
-        """Give it its one order. False when it is gone and nothing was sent."""
+        """Give it an order. False when it is gone and nothing was sent."""
         if self.state is not State.READY:
             return False
         if self._exit_poll.poll(0):
@@ -160,6 +179,11 @@ class Worker(Peer):
         self.disown(why)
         if starting:
             self._roster.failed(self, why)
+
+    def dismiss(self) -> None:
+        """It waits for a call that will not come. The empty box dies with it, without being looked for."""
+        self.end_itself()
+        self.disown("not needed any more")
 
     def disown(self, why: str) -> None:
         """Neither hear nor use it any more; its job, if any, ends with `why`."""

@@ -168,6 +168,63 @@ def test_a_workspace_reached_by_a_link_is_protected_alike(world: World) -> None:
     assert changes(before, world.observe(WORKSPACE_WRITE)) == []
 
 
+BORROWING = {
+    "hook that is a link": (".git/hooks/pre-commit", "../../tools/deep/it", ""),
+    "directory of hooks elsewhere": ("", "", "[core]\n\thooksPath = tools/deep\n"),
+    "husky": ("", "", "[core]\n\thooksPath = tools/deep/_\n"),
+    "included file": ("", "", "[include]\n\tpath = ../tools/deep/it\n"),
+    "conditionally included file": ("", "", '[includeIf "onbranch:main"]\n\tpath = ../tools/deep/it\n'),
+    "rules that are a link": (".codex/rules/it.rules", "../../tools/deep/it", ""),
+    "settings that are a link": (".codex/hooks.json", "../tools/deep/it", ""),
+    "skills that are a link": (".agents/skills", "../tools/deep", ""),
+}
+
+
+def borrow(world: World, link: str, destination: str, config: str) -> None:
+    (world.ws / "tools" / "deep" / "_").mkdir(parents=True)
+    file = world.ws / "tools" / "deep" / "it"
+    file.write_text("#!/bin/sh\n", encoding="ascii")
+    world.extra["borrowed"] = [str(file)]
+    if link:
+        (world.ws / link).parent.mkdir(parents=True, exist_ok=True)
+        (world.ws / link).symlink_to(destination)
+    with (world.ws / ".git" / "config").open("a", encoding="ascii") as settings:
+        settings.write(config)
+    world.watch(world.ws / "tools")
+
+
+@pytest.mark.parametrize("how", BORROWING.values(), ids=BORROWING.keys())
+class TestBorrowed:
+    """G21: files of the workspace that a protected one leads to."""
+
+    def test_works_without_a_sandbox(self, world: World, how: tuple[str, str, str]) -> None:
+        borrow(world, *how)
+        prove(world, FAMILY, Attack("write_borrowed", "G21"))
+
+    @pytest.mark.parametrize("mode", WRITABLE, ids=str)
+    def test_is_stopped(self, world: World, how: tuple[str, str, str], mode: Mode) -> None:
+        borrow(world, *how)
+        before = fingerprint(world.ws / "tools" / "deep" / "it")
+        run(world, confined(world, mode, attacker_argv(FAMILY, "write_borrowed", world)))
+        assert fingerprint(world.ws / "tools" / "deep" / "it") == before
+        assert not (world.ws / "tools.moved").exists()
+
+
+def test_what_a_dangling_hook_waits_for_cannot_be_made(world: World) -> None:
+    (world.ws / ".git" / "hooks" / "pre-commit").symlink_to("../../tools/hook")
+    world.extra["dangling"] = str(world.ws / "tools" / "hook")
+    world.watch(world.ws / "tools")
+    stop(world, FAMILY, Attack("create_borrowed", "G21"), WORKSPACE_WRITE)
+    prove(world, FAMILY, Attack("create_borrowed", "G21"))
+
+
+def test_git_works_with_borrowed_files(world: World) -> None:
+    borrow(world, "", "", "[include]\n\tpath = ../tools/deep/it\n[core]\n\thooksPath = tools/deep\n")
+    (world.ws / "tools" / "deep" / "it").write_text("[alias]\n\tst = status --short\n", encoding="ascii")
+    process = start(world, confined(world, WORKSPACE_WRITE, ["git", "st"]))
+    assert (finish(process)[1], process.returncode) == (b"", 0)
+
+
 LINKS = {
     "directory in the workspace": "real",
     "directory outside": "../out",

@@ -40,6 +40,19 @@ for _ in range(60):
 print("all of it")
 """
 
+SHARED_FILES = """
+import errno, os, sys, time
+written = 0
+try:
+    for number in range(60):
+        fd = os.open(f"/dev/shm/{number}", os.O_WRONLY | os.O_CREAT)
+        written += os.write(fd, bytes(10 << 20))
+except OSError as error:
+    assert error.errno == errno.ENOSPC
+print(written, flush=True)
+time.sleep(float(sys.argv[1]))
+"""
+
 
 def limited(**limits: int) -> Mode:
     options = [word for name, value in limits.items() for word in ("-c", f"sandbox.limits.{name}={value}")]
@@ -70,6 +83,33 @@ def test_memory_beyond_the_limit_ends_the_command(world: World) -> None:
     out, code = run_python(world, limited(memory_bytes=128 * MEGABYTE), MUCH_MEMORY)
     assert out == b""
     assert code != 0
+
+
+def test_files_in_shared_memory_are_memory(world: World) -> None:
+    """K14: they belong to no process. The directory is no larger than the limit, and together with it too much."""
+    program = [sys.executable, "-I", "-S", "-c", SHARED_FILES]
+    process = start(world, confined(world, limited(), [*program, "0"]))
+    assert (finish(process)[0], process.returncode) == (b"%d\n" % (600 * MEGABYTE), 0)
+    mode = limited(memory_bytes=128 * MEGABYTE)
+    process = start(world, confined(world, mode, [*program, "20"]))
+    out, err = finish(process)
+    assert int(out or b"0") <= 128 * MEGABYTE
+    assert process.returncode == 128 + signal.SIGKILL
+    assert b"limit memory_bytes" in err
+
+
+def test_what_is_mapped_from_shared_memory_counts_once(world: World) -> None:
+    program = """
+from multiprocessing import shared_memory
+import time
+block = shared_memory.SharedMemory(create=True, size=80 << 20)
+for at in range(0, 80 << 20, 4096):
+    block.buf[at] = 1
+time.sleep(0.3)
+block.close(); block.unlink()
+print("done")
+"""
+    assert run_python(world, limited(memory_bytes=128 * MEGABYTE), program) == (b"done\n", 0)
 
 
 def test_a_file_grows_to_the_limit_only(world: World) -> None:

@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ from support.escape.attack import (
     stop,
     unconfined,
 )
+from support.escape.command import Command
 from support.escape.world import MODES, READ_ONLY, WORKSPACE_WRITE, Mode, World, changes
 from support.waiting import eventually
 
@@ -99,28 +102,61 @@ def test_the_death_of_the_launcher_ends_everything(world: World) -> None:
     eventually(lambda: not world.survivors())
 
 
-def test_a_signal_to_its_own_group_stays_inside(world: World) -> None:
-    """The launcher shares its group with whatever the user's shell put there."""
-    bystander = subprocess.Popen(
+@pytest.fixture
+def bystander(world: World) -> Iterator["subprocess.Popen[bytes]"]:
+    """Leader of the group in which a launcher is then started, as in any pipeline or script."""
+    process = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", "import sys; print('up', flush=True); sys.stdin.read()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         process_group=0,
     )
     try:
-        assert bystander.stdout is not None
-        assert bystander.stdout.readline() == b"up\n"
-        world.expected.add(bystander.pid)
-        grouped = {"start_new_session": False, "process_group": bystander.pid}
-        argv = attacker_argv(FAMILY, "signal_group", world)
-        outcome = run(world, confined(world, WORKSPACE_WRITE, argv), **grouped)
-        assert outcome.returncode == EXIT_CODE
-        assert bystander.poll() is None
-        run(world, unconfined(world, argv), **grouped)
-        eventually(lambda: bystander.poll() is not None, what="the bystander's end without a sandbox")
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        world.expected.add(process.pid)
+        yield process
     finally:
-        bystander.kill()
-        bystander.communicate()
+        process.kill()
+        process.communicate()
+
+
+def beside(bystander: "subprocess.Popen[bytes]") -> dict[str, Any]:
+    return {"start_new_session": False, "process_group": bystander.pid}
+
+
+def on_an_older_kernel(command: Command) -> Command:
+    """Landlock as it was before it confined signals."""
+    older = "import pycodex.linux_sandbox.landlock_rules as rules; rules.landlock_abi = lambda: 5\n"
+    argv = [word.replace("from pycodex.supervisor.cli", f"{older}from pycodex.supervisor.cli") for word in command.argv]
+    assert argv != command.argv
+    return Command(argv, command.env)
+
+
+@pytest.mark.parametrize("older", [False, True], ids=["this kernel", "an older kernel"])
+def test_a_signal_to_its_own_group_stays_inside(
+    world: World, bystander: "subprocess.Popen[bytes]", older: bool
+) -> None:
+    """The launcher shares its group with whatever the user's shell put there."""
+    argv = attacker_argv(FAMILY, "signal_group", world)
+    command = confined(world, WORKSPACE_WRITE, argv)
+    outcome = run(world, on_an_older_kernel(command) if older else command, **beside(bystander))
+    assert outcome.returncode == EXIT_CODE
+    assert bystander.poll() is None
+    run(world, unconfined(world, argv), **beside(bystander))
+    eventually(lambda: bystander.poll() is not None, what="the bystander's end without a sandbox")
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_its_own_group_is_not_rescheduled(world: World, bystander: "subprocess.Popen[bytes]", mode: Mode) -> None:
+    """P08: the group spans namespaces."""
+    argv = attacker_argv(FAMILY, "schedule_group", world)
+    before = os.getpriority(os.PRIO_PROCESS, bystander.pid)
+    outcome = run(world, confined(world, mode, argv), **beside(bystander))
+    assert not outcome.achieved, outcome.report
+    assert os.getpriority(os.PRIO_PROCESS, bystander.pid) == before
+    assert run(world, unconfined(world, argv), **beside(bystander)).achieved
+    assert os.getpriority(os.PRIO_PROCESS, bystander.pid) != before
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)

@@ -1,6 +1,7 @@
 """What a host without namespaces may run, as a table."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -33,11 +34,18 @@ WITH_CONSENT = {
     "workspace under restricted reads": Confinement(base=NONE, entries=entries(usr=READ, ws=WRITE, ws_git=READ)),
     "whole disk writable, something protected": Confinement(base=WRITE, entries=entries(ws_git=READ)),
 }
+# What holds everywhere, and in the directory with the secret.
 NEVER = {
-    "denied read": Confinement(entries=entries(secret=NONE)),
-    "denied read in what is granted": Confinement(base=NONE, entries=entries(home=READ, home_secret=NONE)),
-    "denied read in what is writable": Confinement(entries=entries(ws=WRITE, ws_secret=NONE)),
+    "denied read": (READ, PIN),
+    "denied read in what is granted": (NONE, READ),
+    "denied read in what is writable": (READ, WRITE),
 }
+
+
+def denying(folder: Path, name: str) -> Confinement:
+    base, around = NEVER[name]
+    entries = Entry(path=str(folder), access=around), Entry(path=f"{folder}/secret", access=NONE)
+    return Confinement(base=base, entries=entries)
 
 
 @needs_landlock
@@ -56,9 +64,13 @@ class TestConsent:
 
     @pytest.mark.parametrize("name", NEVER)
     @pytest.mark.parametrize("given", [False, True])
-    def test_is_not_enough(self, name: str, given: bool) -> None:
+    def test_is_not_enough(self, tmp_path: Path, name: str, given: bool) -> None:
+        (tmp_path / "secret").touch()
         with pytest.raises(Unenforceable, match="secret cannot be denied"):
-            check_landlock_suffices(NEVER[name].replace(landlock_only=given))
+            check_landlock_suffices(denying(tmp_path, name).replace(landlock_only=given))
+
+    def test_is_not_needed_for_a_secret_that_does_not_exist(self, tmp_path: Path) -> None:
+        check_landlock_suffices(denying(tmp_path, "denied read"))
 
 
 @pytest.mark.parametrize(("abi", "level"), [(0, FULL), (0, LANDLOCK), (1, LANDLOCK), (2, LANDLOCK)])

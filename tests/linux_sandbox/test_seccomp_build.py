@@ -19,7 +19,7 @@ X86_64, AARCH64 = 0xC000003E, 0xC00000B7
 I386, ARM = 0x40000003, 0x40000028
 ARCHES = {"x86_64": X86_64, "aarch64": AARCH64}
 BASES = ("offline", "online")
-LAYERS = (*BASES, "shared", "unscoped", "frozen")
+LAYERS = (*BASES, "shared", "unscoped", "frozen", "superuser", "grouped", "leashed")
 DENIED, UNKNOWN = failing_with(errno.EPERM), failing_with(errno.ENOSYS)
 NUMBERS = range(472)
 RUBBISH = 0xDEADBEEF << 32
@@ -85,7 +85,7 @@ ALWAYS_DENIED = """
     ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp pidfd_getfd
     io_uring_setup io_uring_enter io_uring_register
     mount umount2 pivot_root move_mount open_tree open_tree_attr fsopen fsmount fsconfig fspick mount_setattr
-    setns unshare chroot clone3
+    setns unshare chroot clone3 openat2
     bpf perf_event_open userfaultfd memfd_secret modify_ldt uselib _sysctl nfsservctl lookup_dcookie
     keyctl add_key request_key open_by_handle_at fanotify_init
     kexec_load kexec_file_load create_module init_module finit_module delete_module
@@ -100,12 +100,17 @@ DENIED_BY_LAYER = {
     "unscoped": "rt_sigqueueinfo rt_tgsigqueueinfo",
     "frozen": "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat utime utimes futimesat utimensat"
     " setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat file_setattr",
+    "superuser": "",
+    "grouped": "",
+    "leashed": "",
 }
+MODE_CHANGES = "chmod fchmod fchmodat fchmodat2"
+WITH_MODES = f"{MODE_CHANGES} open openat creat mknod mknodat"
 
 
 PLACEMENT = "sched_setaffinity sched_setscheduler sched_setparam sched_setattr migrate_pages move_pages"
 ORDINARY = """
-    read write readv writev pread64 openat openat2 close close_range mmap munmap mprotect brk futex
+    read write readv writev pread64 openat close close_range mmap munmap mprotect brk futex
     execve execveat fork vfork wait4 waitid exit exit_group kill tgkill rt_sigaction rt_sigprocmask pipe2 dup3
     epoll_create1 epoll_ctl epoll_pwait eventfd2 timerfd_create inotify_init1 inotify_add_watch memfd_create
     sendmsg recvmsg recvfrom shutdown getsockopt setsockopt getsockname getpeername sendfile splice vmsplice
@@ -127,11 +132,14 @@ def test_exactly_these_calls_are_denied_outright(arch: str, layer: str) -> None:
 @pytest.mark.parametrize(
     ("layer", "names"),
     [
-        ("offline", "clone ioctl fcntl socket socketpair sendto"),
-        ("online", "clone ioctl fcntl socket socketpair"),
+        ("offline", f"clone ioctl fcntl socket socketpair sendto {WITH_MODES}"),
+        ("online", f"clone ioctl fcntl socket socketpair {WITH_MODES}"),
         ("shared", f"prlimit64 setpriority ioprio_set ioctl {PLACEMENT}"),
         ("unscoped", "kill tkill tgkill pidfd_send_signal fcntl ioctl"),
         ("frozen", ""),
+        ("superuser", MODE_CHANGES),
+        ("grouped", "setpriority ioprio_set"),
+        ("leashed", "kill"),
     ],
 )
 def test_arguments_are_read_of_exactly_these_calls(arch: str, layer: str, names: str) -> None:
@@ -149,11 +157,38 @@ FILE_IOCTLS = (
     *(0x40086602, 0x401C5820, 0x40087602, 0x40086604, 0x800C6613, 0x40806685, 0x40047211, 0x50009401, 0x50009402),
     *(0x5000940E, 0x5000940F, 0x50009417, 0x50009418, 0x4008941A, 0x5000943F, 0xC0C89425),
 )
+SET_UID, SET_GID, CREATE, UNNAMED = 0o4000, 0o2000, 0o100, 0o20200000
+HERE = -100
 NEITHER_STREAM_NOR_PACKET = tuple(kind for kind in range(16) if kind not in (STREAM, SEQPACKET))
 ADDRESS = 0x7F0000001000
 
+
+def mode_changes(bits: int) -> list[Call]:
+    """Every call that changes a mode, with these bits set."""
+    return [
+        *(Call(name, (ADDRESS, 0o755 | bits)) for name in ("chmod", "fchmod")),
+        *(Call(name, (HERE, ADDRESS, 0o755 | bits)) for name in ("fchmodat", "fchmodat2")),
+        *(Call(name, (HERE, ADDRESS, 0o755 | bits | RUBBISH)) for name in ("fchmodat", "fchmodat2")),
+    ]
+
+
+def creations(bits: int) -> list[Call]:
+    """Every call that makes a file with a mode, with these bits set."""
+    return [
+        *(Call("open", (ADDRESS, flags | 1, 0o755 | bits)) for flags in (CREATE, UNNAMED, CREATE | 0o200)),
+        *(Call("openat", (HERE, ADDRESS, flags | 1, 0o755 | bits)) for flags in (CREATE, UNNAMED, CREATE | RUBBISH)),
+        Call("creat", (ADDRESS, 0o755 | bits)),
+        Call("mknod", (ADDRESS, 0o100755 | bits, 0)),
+        Call("mknodat", (HERE, ADDRESS, 0o100755 | bits, 0)),
+    ]
+
+
 DENIED_CALLS = {
     BASES: [
+        *mode_changes(SET_UID),
+        *mode_changes(SET_UID | SET_GID),
+        *creations(SET_UID),
+        *creations(SET_GID),
         *(Call("clone", (flag | 17,)) for flag in CLONE_NAMESPACES),
         *(Call("clone", (flag | RUBBISH,)) for flag in CLONE_NAMESPACES),
         Call("clone", (sum(CLONE_NAMESPACES),)),
@@ -204,6 +239,12 @@ DENIED_CALLS = {
         *(Call(name, (4711,)) for name in PLACEMENT.split()),
         *(Call("ioctl", (3, request | upper)) for upper in (0, RUBBISH) for request in FILE_IOCTLS),
     ],
+    ("superuser",): [*mode_changes(SET_GID), *mode_changes(SET_UID | SET_GID)],
+    ("grouped",): [
+        *(Call("setpriority", (1 | upper, 0 | upper, 7)) for upper in (0, RUBBISH)),
+        *(Call("ioprio_set", (2 | upper, 0 | upper, 7)) for upper in (0, RUBBISH)),
+    ],
+    ("leashed",): [Call("kill", (0 | upper, number)) for upper in (0, RUBBISH) for number in (1, 9, 15, 64)],
     ("unscoped",): [
         *(Call("kill", (pid, number)) for pid in (4711, -1, -4711, 1) for number in (9, 15, 1, 64)),
         Call("tgkill", (4711, 4711, 9)),
@@ -216,6 +257,11 @@ DENIED_CALLS = {
 
 ALLOWED_CALLS = {
     BASES: [
+        *mode_changes(0o1022),
+        *mode_changes(SET_GID),
+        *creations(0o1022),
+        Call("openat", (HERE, ADDRESS, 0, 0o7777)),
+        Call("openat", (HERE, ADDRESS, 0o2200000, 0o7777)),
         *(Call("clone", (flags,)) for flags in (THREAD_FLAGS, FORK_FLAGS, VFORK_FLAGS, 17)),
         *(Call("ioctl", (1, request)) for request in (FIONREAD, TCGETS, TCSETS, TIOCSWINSZ, TIOCSCTTY, FICLONE)),
         Call("ioctl", (3, 0xC0585611)),
@@ -253,6 +299,13 @@ ALLOWED_CALLS = {
         Call("ioctl", (3, FIONREAD)),
         *(Call(name) for name in "rt_sigaction alarm setitimer timer_create openat".split()),
     ],
+    ("grouped",): [
+        *(Call("setpriority", (which, who, 7)) for which, who in ((0, 0), (1, 7), (2, 0))),
+        *(Call("ioprio_set", (which, who, 7)) for which, who in ((1, 0), (2, 7), (3, 0))),
+        Call("kill", (0, 15)),
+    ],
+    ("leashed",): [Call("kill", (pid, number)) for pid, number in ((0, 0), (7, 9), (-7, 9), (-1, 9))],
+    ("superuser",): [*mode_changes(0o1022), *mode_changes(SET_UID), *creations(SET_GID)],
     ("frozen",): [Call(name) for name in "openat write ftruncate getxattr fgetxattr flock mkdirat statx".split()],
 }
 
@@ -281,6 +334,12 @@ def test_allowed_calls_pass(arch: str) -> None:
 @pytest.mark.parametrize("layer", BASES)
 def test_clone3_does_not_exist_so_that_libraries_fall_back(arch: str, layer: str) -> None:
     assert decide(arch, layer, Call("clone3", (ADDRESS, 88))) == UNKNOWN
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("layer", BASES)
+def test_openat2_does_not_exist_as_its_mode_cannot_be_seen(arch: str, layer: str) -> None:
+    assert decide(arch, layer, Call("openat2", (HERE, ADDRESS, ADDRESS, 24))) == UNKNOWN
 
 
 @pytest.mark.parametrize("arch", ARCHES)

@@ -66,6 +66,31 @@ def test_path_is_taken_from_what_was_printed(text: str, path: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "noise",
+    [
+        "a",
+        " ",
+        "'",
+        "\u2019",
+        "'a",
+        '"" ',
+        "a: ",
+        "a :",
+        "permission denied ",
+        "'' permission denied ",
+        ": permission denied",
+    ],
+)
+def test_line_of_a_mebibyte_is_read_to_its_end(noise: str) -> None:
+    """With more than one look at each character this would take hours."""
+    line = noise * ((1 << 20) // len(noise))
+    assert likely_denied(1, None, line + "permission denied")
+    denial = explain(("x",), CWD, WORKSPACE, f"{line}\nx: '/etc/x': Read-only file system")
+    assert denial is not None
+    assert denial.path == "/etc/x"
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "touch: cannot touch '/ws/x': Permission denied",

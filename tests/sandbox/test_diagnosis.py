@@ -20,3 +20,10 @@ def test_findings_cover_the_sandbox() -> None:
         assert finding.status in (OK, WARNING, FAIL)
         assert finding.summary
         assert finding.status == OK or finding.remedy
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the findings of Linux")
+def test_nobody_is_sent_after_a_cgroup_that_nothing_uses() -> None:
+    cgroup = next(finding for finding in findings() if finding.id == "sandbox.cgroup")
+    assert "for information only" in cgroup.summary
+    assert not cgroup.remedy

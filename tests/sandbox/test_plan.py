@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from pycodex.protocol.confinement import Confinement, Entry, Limits, Unenforceable
 from pycodex.protocol.permissions import FsRule, Permissions, from_split
+from pycodex.sandbox.disk import Place
 from pycodex.sandbox.plan import access_at, plan
-from pycodex.sandbox.survey import GUARDED_NAMES, PLATFORM_PATHS, Grant, Guard, Place, Survey, survey
+from pycodex.sandbox.survey import GUARDED_NAMES, PLATFORM_PATHS, Grant, Guard, Survey, survey
 
 WRITE = Permissions(mode="workspace-write", exclude_slash_tmp=True)
 NAMES = set(GUARDED_NAMES)
@@ -173,23 +174,22 @@ def test_protected_name_that_is_itself_a_root_was_asked_for(base: Path, ws: Path
     assert access_at(confinement, f"{ws}/.git/config") == "write"
 
 
-def test_working_directory_through_a_link_in_a_root_keeps_its_link(base: Path) -> None:
-    make_dirs(base, "out/links", "ws")
-    (base / "out/links/ws").symlink_to(base / "ws")
-    confinement = confine(base / "out/links/ws", WRITE.replace(writable_roots=(f"{base}/out",)))
-    assert entries(confinement, base) == {
-        "out": "write",
-        "ws": "write",
-        "out/links": "pin",
-        "out/links/ws": "link",
-    }
+@pytest.mark.parametrize("restricted", [False, True])
+def test_working_directory_through_a_link_in_a_root_is_refused(base: Path, restricted: bool) -> None:
+    """When the session began it was a directory; a command of another session has put the link there."""
+    make_dirs(base, "shared", "private")
+    (base / "shared/ws").symlink_to(base / "private")
+    permissions = WRITE.replace(writable_roots=(f"{base}/shared",), restricted_read=restricted)
+    with pytest.raises(Unenforceable, match=r"working directory '.*ws' goes through .* name '.*/private' itself"):
+        confine(base / "shared/ws", permissions)
 
 
-def test_working_directory_through_a_link_is_trusted_where_reads_are_restricted(base: Path) -> None:
-    make_dirs(base, "out", "ws")
-    (base / "out/ws").symlink_to(base / "ws")
-    permissions = WRITE.replace(writable_roots=(f"{base}/out",), restricted_read=True)
-    assert access_at(confine(base / "out/ws", permissions), f"{base}/ws/x") == "write"
+def test_working_directory_through_a_link_that_stays_in_the_root_is_where_it_leads(base: Path) -> None:
+    make_dirs(base, "shared/real")
+    (base / "shared/ws").symlink_to("real")
+    confinement = confine(base / "shared/ws", WRITE.replace(writable_roots=(f"{base}/shared",)))
+    assert entries(confinement, base) == {"shared": "write", "shared/real": "pin"}
+    assert placeholders(confinement, base / "shared/real") >= NAMES
 
 
 def test_root_through_a_link_that_a_command_could_have_made_is_refused(base: Path, ws: Path) -> None:
@@ -326,6 +326,70 @@ def test_linked_hooks_are_protected_where_they_are(ws: Path) -> None:
     assert entries(confine(ws), ws) == {".git": "read", "tools": "pin", "tools/hooks": "read"}
 
 
+def test_linked_hook_is_protected_with_the_way_to_it(ws: Path) -> None:
+    make_git_dir(ws / ".git")
+    make_dirs(ws, ".git/hooks", "tools")
+    (ws / "tools/check").touch()
+    (ws / ".git/hooks/pre-commit").symlink_to("../../tools/check")
+    (ws / ".git/hooks/pre-push").symlink_to("../../later/push")
+    confinement = confine(ws)
+    assert entries(confinement, ws) == {".git": "read", "tools": "pin", "tools/check": "read"}
+    assert placeholders(confinement, ws) == {".agents", ".codex", "later"}
+
+
+def test_dangling_link_to_skills_costs_nothing(ws: Path) -> None:
+    make_git_dir(ws / ".git")
+    make_dirs(ws, ".agents")
+    (ws / ".agents/skills").symlink_to("../node_modules/skills")
+    assert placeholders(confine(ws), ws) == {".codex"}
+
+
+# Repositories without `.git`
+
+REPOSITORIES = {
+    "bare": ("HEAD", "objects/", "refs/"),
+    "with objects elsewhere": ("HEAD", "commondir"),
+    "proper": (".git/", ".git/HEAD"),
+    "worktree": (".git",),
+}
+NOT_REPOSITORIES = {
+    "empty": (),
+    "a file called HEAD": ("HEAD", "objects/"),
+    "an empty directory called .git": (".git/",),
+}
+
+
+def fill(folder: Path, names: Iterable[str]) -> None:
+    for name in names:
+        (folder / name).mkdir() if name.endswith("/") else (folder / name).touch()
+
+
+@pytest.mark.parametrize("names", NOT_REPOSITORIES.values(), ids=NOT_REPOSITORIES.keys())
+def test_directory_that_is_no_repository_must_not_become_one(ws: Path, names: tuple[str, ...]) -> None:
+    fill(ws, names)
+    assert confine(ws).not_repositories == (str(ws),)
+    assert confine(ws, Permissions(mode="read-only")).not_repositories == ()
+
+
+@pytest.mark.parametrize("names", REPOSITORIES.values(), ids=REPOSITORIES.keys())
+def test_repository_may_stay_one(ws: Path, names: tuple[str, ...]) -> None:
+    fill(ws, names)
+    assert confine(ws).not_repositories == ()
+
+
+def test_shared_directory_is_nobodys_repository(base: Path, ws: Path) -> None:
+    make_git_dir(ws / ".git")
+    make_dirs(base, "tmp")
+    assert confine(ws, TMPDIR=f"{base}/tmp").not_repositories == ()
+
+
+def test_bare_repository_keeps_its_settings_and_hooks(ws: Path) -> None:
+    fill(ws, ("HEAD", "objects/", "refs/", "config"))
+    confinement = confine(ws)
+    assert entries(confinement, ws) == {"config": "read"}
+    assert placeholders(confinement, ws) == {"hooks", *NAMES}
+
+
 # Protected names that are links
 
 
@@ -449,10 +513,11 @@ def test_credentials_are_hidden_when_they_could_leave(
     assert access_at(plan(permissions, found, deny_read_defaults=defaults), f"{base}/real.json") == access
 
 
-def test_missing_credentials_need_no_entry(base: Path, ws: Path) -> None:
+def test_credentials_are_hidden_by_name_before_they_are_there(base: Path, ws: Path) -> None:
     make_dirs(base, "home")
     confinement = confine(ws, WRITE.replace(network_access=True), home=f"{base}/home")
-    assert entries(confinement, base) == {"ws": "write"}
+    secrets = {"home/auth.json": "none", "home/.credentials.json": "none"}
+    assert entries(confinement, base) == {"ws": "write", **secrets}
 
 
 @pytest.mark.parametrize("defaults", [False, True])

@@ -10,7 +10,8 @@ import pytest
 from pycodex.protocol.confinement import PLACEHOLDER_MODE
 from pycodex.protocol.errors import UserFacing
 from pycodex.protocol.permissions import FsRule, Permissions
-from pycodex.sandbox.survey import MAX_POINTER_BYTES, PLATFORM_PATHS, Guard, Place, Survey, survey
+from pycodex.sandbox.disk import MAX_POINTER_BYTES, Place
+from pycodex.sandbox.survey import PLATFORM_PATHS, Guard, Survey, survey
 
 WRITE = Permissions(mode="workspace-write", exclude_slash_tmp=True)
 
@@ -419,11 +420,15 @@ def test_targets_that_are_not_utf8_are_refused(ws: Path, make: str) -> None:
 
 
 @pytest.mark.parametrize("network", [False, True])
-def test_auth_file_is_looked_at_when_it_could_leave(base: Path, ws: Path, network: bool) -> None:
+def test_secrets_are_looked_at_when_they_could_leave(base: Path, ws: Path, network: bool) -> None:
     (base / "home").mkdir()
     (base / "home/auth.json").touch()
     found = look(ws, WRITE.replace(network_access=network), home=str(base / "home"))
-    assert found.auth == (Place(path=f"{base}/home/auth.json", kind="file") if network else None)
+    secrets = (
+        Place(path=f"{base}/home/auth.json", kind="file"),
+        Place(path=f"{base}/home/.credentials.json", kind="missing"),
+    )
+    assert found.secrets == (secrets if network else ())
 
 
 def test_home_is_resolved_if_it_exists(base: Path, ws: Path) -> None:

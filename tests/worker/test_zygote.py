@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgpack
-import psutil
 import pytest
 import zmq
 
@@ -18,7 +17,7 @@ from pycodex.supervisor.workers.launch import launch
 from pycodex.supervisor.workers.orphans import become_subreaper
 from support.marked import Mark
 from support.orders import CONFINED, UNCONFINED, shell
-from support.pools import alive, descendants, short_base
+from support.pools import alive, boxes_below, descendants, short_base
 from support.waiting import eventually
 
 TIMEOUT_SECONDS = 20.0
@@ -126,8 +125,8 @@ def test_death_of_a_worker_is_told_with_its_status(parent: Parent) -> None:
 
 def test_worker_that_has_done_its_work_is_told_too(parent: Parent) -> None:
     parent.greet()
-    worker, ready = parent.fork()
-    parent.order(worker, shell("exit 3"))
+    worker, ready = parent.fork("unconfined")
+    parent.order(worker, shell("exit 3", confinement=UNCONFINED))
     assert parent.fact(Exited).code == 3
     assert parent.hear() == {"died": ready.pid, "token": "the-token", "status": 0}
 
@@ -169,8 +168,8 @@ def test_killed_first_process_of_a_box_is_a_command_ended_by_signal(parent: Pare
     parent.order(worker, shell(mark.family(), confinement=confinement, drain_ms=200))
     parent.fact(Output)
     eventually(lambda: len(mark.sleepers()) == 3)
-    [first] = [child for child in psutil.Process(ready.pid).children() if child.name() != "sleep"]
-    first.kill()
+    [first] = boxes_below(ready.pid)
+    os.kill(first, signal.SIGKILL)
     exited = parent.fact(Exited)
     assert (exited.code, exited.signal) == (None, signal.SIGKILL)
     eventually(lambda: not mark.alive(), what="end of the tree")
@@ -194,8 +193,8 @@ def test_killed_zygote_takes_all_along(parent: Parent, confinement: Confinement)
 def test_idle_worker_whose_box_was_killed_ends(parent: Parent) -> None:
     parent.greet()
     _, ready = parent.fork()
-    [first] = psutil.Process(ready.pid).children()
-    first.kill()
+    [first] = boxes_below(ready.pid)
+    os.kill(first, signal.SIGKILL)
     assert parent.hear()["died"] == ready.pid
 
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 
 from escape.programs.rawcalls import (
     AT_EMPTY_PATH,
@@ -297,3 +298,72 @@ def redirect_links(world: World) -> object:
         os.rename(destination, destination + ".moved")
 
     return each({"fill": filled, "replace": replaced, "move": moved, "unlink": lambda: os.unlink(name)})
+
+
+def write_borrowed(world: World) -> object:
+    """Files of the workspace that git or pycodex obey: each by content, by name, and by its directory's name."""
+    attempts: dict[str, Callable[[], object]] = {}
+    for path in world["borrowed"]:
+        above = os.path.dirname(path)
+        attempts |= {
+            f"append {path}": later(write_to, path, b"# pwned\n"),
+            f"replace {path}": later(_replace_file, path),
+            f"exchange {path}": later(_swap_in, path),
+            f"mode {path}": later(os.chmod, path, 0o777),
+            f"above {path}": later(os.rename, above, above + ".moved"),
+        }
+    return each(attempts)
+
+
+def _replace_file(path: str) -> None:
+    own = f"{path}.own"
+    write_to(own, b"#!/bin/sh\n", os.O_WRONLY | os.O_CREAT)
+    os.rename(own, path)
+
+
+def _swap_in(path: str) -> None:
+    own = f"{path}.own"
+    write_to(own, b"#!/bin/sh\n", os.O_WRONLY | os.O_CREAT)
+    syscall("renameat2", AT_FDCWD, own.encode(), AT_FDCWD, path.encode(), RENAME_EXCHANGE)
+
+
+def create_borrowed(world: World) -> object:
+    """What a hook that leads nowhere is waiting for."""
+    path = world["dangling"]
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    return write_to(path, b"#!/bin/sh\n", CREATE)
+
+
+def become_bare(world: World) -> object:
+    """The workspace itself as a repository: where there is no `.git`, git obeys the settings that lie at the top."""
+    top = world["ws"]
+    _leave(top, "config", f"{_settings(world)}\tbare = false\n\tworktree = .\n")
+    return _complete(world, top)
+
+
+def borrow_objects(world: World) -> object:
+    """The same with the objects and settings of another directory."""
+    top, other = world["ws"], os.path.join(world["ws"], "other")
+    os.mkdir(other)
+    _leave(other, "config", f"{_settings(world)}[extensions]\n\tworktreeConfig = true\n")
+    _leave(top, "config.worktree", "[core]\n\tbare = false\n\tworktree = .\n")
+    _leave(top, "commondir", "other\n")
+    return _complete(world, other)
+
+
+def _settings(world: World) -> str:
+    command = f"touch {world['proof']}; false"
+    return f'[core]\n\trepositoryformatversion = 1\n\tfsmonitor = "{command}"\n'
+
+
+def _complete(world: World, objects: str) -> bool:
+    for name in ("objects", "refs"):
+        os.mkdir(os.path.join(objects, name))
+    _leave(world["ws"], "HEAD", "ref: refs/heads/main\n")
+    if world.get("closed"):
+        os.chmod(world["ws"], 0o555)
+    return True
+
+
+def _leave(folder: str, name: str, text: str) -> None:
+    write_to(os.path.join(folder, name), text.encode(), CREATE)

@@ -25,7 +25,7 @@ from escape.programs.rawcalls import (
 )
 
 PTRACE_ATTACH, PTRACE_SEIZE, PTRACE_TRACEME = 16, 0x4206, 0
-IOPRIO_WHO_PROCESS, IOPRIO_WHO_USER, IOPRIO_IDLE = 1, 3, 3 << 13
+IOPRIO_WHO_PROCESS, IOPRIO_WHO_PGRP, IOPRIO_WHO_USER, IOPRIO_IDLE = 1, 2, 3, 3 << 13
 PWNED = b"PWNED"
 
 
@@ -120,6 +120,16 @@ def signal_group(world: World) -> object:
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     os.kill(0, signal.SIGUSR1)
     return True
+
+
+def schedule_group(world: World) -> object:
+    """Zero names the own group, wherever its other members live."""
+    return each(
+        {
+            "nice": lambda: os.setpriority(os.PRIO_PGRP, 0, 7),
+            "io": lambda: syscall("ioprio_set", IOPRIO_WHO_PGRP, 0, IOPRIO_IDLE),
+        }
+    )
 
 
 def schedule_victim(world: World) -> object:

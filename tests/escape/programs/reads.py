@@ -40,6 +40,13 @@ def read_secret(world: World) -> object:
     )
 
 
+def read_secret_when_told(world: World) -> object:
+    """Only after the host has had its turn."""
+    print("ready", flush=True)
+    input()
+    return read_secret(world)
+
+
 def write_codex_home(world: World) -> object:
     home = world["codex_home"]
     return each(

@@ -32,6 +32,10 @@ class Recorder(Peer):
     def greeted(self, ready: Ready) -> None:
         self.ready = ready
 
+    def greeted_again(self, ready: Ready) -> bool:
+        self.again = ready
+        return ready.calls_left > 0
+
     def accept(self, fact: JobFact) -> None:
         self.facts.append(fact)
 

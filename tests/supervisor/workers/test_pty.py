@@ -210,3 +210,50 @@ async def test_resize_reaches_the_worker(fake_pools: Pools) -> None:
         process_id = await sessions.start(terminal("size"))
         await sessions.resize(process_id, 40, 100)
         assert (await poll_to_end(sessions, process_id))[-1].output.data == b"40x100"
+
+
+async def test_start_can_be_awaited(fake_pools: Pools) -> None:
+    async with fake_pools.open() as pool:
+        sessions = PtySessions(pool)
+        process_id = await sessions.start(command("hang"))
+        await sessions.started(process_id)
+        await sessions.started(process_id)
+        quick = await sessions.start(command("true"))
+        await sessions.started(quick)
+
+
+@pytest.mark.parametrize(("behaviour", "error"), [("refuse", JobRefused), ("fail", JobFailed), ("die", WorkerLost)])
+async def test_failure_to_start_is_raised_and_frees_the_number(
+    fake_pools: Pools, behaviour: str, error: type[Exception]
+) -> None:
+    async with fake_pools.open() as pool:
+        sessions = PtySessions(pool)
+        process_id = await sessions.start(command(behaviour))
+        with pytest.raises(error):
+            await sessions.started(process_id)
+        assert sessions.list() == ()
+
+
+async def test_read_gives_all_there_is_and_then_the_end(fake_pools: Pools) -> None:
+    async with fake_pools.open() as pool:
+        sessions = PtySessions(pool)
+        process_id = await sessions.start(terminal("cat"))
+        await sessions.write(process_id, b"one")
+        assert (await sessions.read(process_id)).output.data == b"one"
+        await sessions.write(process_id, b"", close=True)
+        await sessions.over(process_id)
+        polled = await sessions.read(process_id)
+        assert polled.exited is not None
+        with pytest.raises(UnknownProcess):
+            await sessions.read(process_id)
+
+
+async def test_numbers_are_free_ones(fake_pools: Pools, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pycodex.supervisor.workers.pty.PROCESS_IDS", (1, 2, 3))
+    async with fake_pools.open() as pool:
+        sessions = PtySessions(pool)
+        first = await sessions.start(command("hang"))
+        second = await sessions.start(command("hang"), besides={3})
+        assert {first, second} <= {1, 2, 3}
+        assert first != second
+        assert second != 3

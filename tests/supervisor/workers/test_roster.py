@@ -33,6 +33,22 @@ async def test_worker_serves_one_call_and_is_replaced(fake_pools: Pools) -> None
         assert len(seen) == 3
 
 
+async def test_worker_that_promises_to_come_back_and_does_not_is_replaced(fake_pools: Pools) -> None:
+    async with fake_pools.open(launch=launcher("promising"), warm=1) as pool:
+        for _ in range(3):
+            assert (await pool.run(command("true"))).code == 0
+        assert (await pool.run(command("true"))).code == 0
+
+
+async def test_worker_that_promises_to_come_back_and_hangs_is_replaced_at_once_and_killed(fake_pools: Pools) -> None:
+    async with fake_pools.open(launch=launcher("promising"), warm=1, linger_s=0.05) as pool:
+        await eventually_async(lambda: len(workers_of(pool)) == 1)
+        hanging = workers_of(pool)
+        assert (await pool.run(command("linger"))).code == 0
+        assert (await pool.run(command("true"))).code == 0
+        await eventually_async(lambda: not hanging & workers_of(pool))
+
+
 async def test_no_worker_is_kept_when_none_is_wanted_warm(fake_pools: Pools) -> None:
     async with fake_pools.open(warm=0) as pool:
         assert (await pool.run(command("true"))).code == 0

@@ -3,6 +3,7 @@
 import os
 import stat
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,40 @@ def test_link_that_looks_like_a_stale_directory_is_not_followed(runtime_base: st
     Path(runtime_base, "pycodex-link").symlink_to(target)
     open_runtime_dir({"XDG_RUNTIME_DIR": runtime_base}).close()
     assert (target / "lock").exists()
+
+
+SWAPPER = """
+import os, sys
+base = sys.argv[1]
+names = [os.path.join(base, name) for name in ("pycodex-stale", "elsewhere", "spare")]
+print("ready", flush=True)
+while True:
+    os.rename(names[0], names[2])
+    os.rename(names[1], names[0])
+    os.rename(names[0], names[1])
+    os.rename(names[2], names[0])
+"""
+
+
+def test_link_put_in_place_of_a_stale_directory_redirects_no_removal(
+    runtime_base: str, scale: Callable[[int, int], int]
+) -> None:
+    """Another program of this user exchanges the two, again and again, while we sweep."""
+    stale, target = Path(runtime_base, "pycodex-stale"), Path(runtime_base, "target")
+    for folder in (stale, target):
+        folder.mkdir(0o700)
+        for name in ("s", "lock", "keeps it"):
+            (folder / name).touch()
+    Path(runtime_base, "elsewhere").symlink_to(target)
+    swapper = subprocess.Popen(python_argv(SWAPPER, runtime_base), stdout=subprocess.PIPE, text=True, cwd="/")
+    try:
+        held_path(swapper)
+        for _ in range(scale(2_000, 20_000)):
+            open_runtime_dir({"XDG_RUNTIME_DIR": runtime_base}).close()
+            for name in ("s", "lock"):
+                assert (target / name).exists()
+    finally:
+        end(swapper)
 
 
 def make_open_to_all(base: str) -> str:
