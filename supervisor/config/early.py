@@ -16,14 +16,37 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-SYSTEM_CONFIG = "/etc/codex/config.toml"
+SYSTEM_DIR = "/etc/codex"
 FLAGS_LAYER = "-c"
+CONFIG_FILE = "config file"
 
-_PATH_LISTS = (("sandbox_workspace_write", "writable_roots"),)
+_PROFILE_PATHS = (
+    "experimental_compact_prompt_file",
+    "experimental_instructions_file",
+    "js_repl_node_module_dirs",
+    "js_repl_node_path",
+    "model_catalog_json",
+    "model_instructions_file",
+    "zsh_path",
+)
+# The keys that hold one path or a list of them; `*` is any key of a table and any item of a list.
+_PATHS: "tuple[tuple[str, ...], ...]" = (
+    *((key,) for key in ("log_dir", "sqlite_home", *_PROFILE_PATHS)),
+    *(("profiles", "*", key) for key in _PROFILE_PATHS),
+    ("sandbox_workspace_write", "writable_roots"),
+    ("agents", "*", "config_file"),
+    ("skills", "config", "*", "path"),
+    *(
+        ("otel", exporter, "*", "tls", key)
+        for exporter in ("exporter", "trace_exporter", "metrics_exporter")
+        for key in ("ca-certificate", "client-certificate", "client-private-key")
+    ),
+)
 _BARE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:~@%+-")
 _BARE_STARTS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_./:~@%")
 _MOST_CONFIG_BYTES = 4 << 20
 _TOML_WORDS = ("true", "false", "inf", "nan")
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
 
 
 class BadHome(UserFacing):
@@ -37,13 +60,20 @@ class BadOverride(UserFacing):
 class BadConfig(UserFacing):
     """A layer that cannot be read, parsed or understood.
 
-    `message` is the bare reason; `location` is `path:line:column` where the layer is a file; `frame` shows the line.
+    `message` is the bare reason; `place` is the dotted key it is about; `location` is `path:line:column` where the
+    layer is a file; `frame` shows the line.
     """
 
-    def __init__(self, message: str, *, location: str = "", frame: str = "", cause: str = "") -> None:
-        text = f"{location}: {message}" if location else message
+    def __init__(
+        self, message: str, *, place: str = "", location: str = "", frame: str = "", cause: str = "", in_file: str = ""
+    ) -> None:
+        """`in_file` is the reason as the text of a file shows it, where that differs."""
+        bare = f"{message}\nin `{place}`\n" if place else message
+        text = f"{location}: {in_file or message}" if location else bare
+        cause = cause or (bare if location and place else "")
         super().__init__(f"{text}\n\nCaused by:\n{_indented(cause)}" if cause else text)
         self.message = message
+        self.place = place
         self.location = location
         self.frame = frame
 
@@ -100,7 +130,7 @@ def override_value(raw: str) -> "Any":
 
     try:
         value = tomllib.loads(f"_x_ = {raw}")["_x_"]
-    except ValueError:
+    except (ValueError, RecursionError):
         return raw.strip("\"'")
     # The reference's integers have 64 bits; a longer one is no TOML there and stays text.
     return raw.strip("\"'") if _too_big(value) else value
@@ -151,6 +181,17 @@ class Layer:
         self.values = values
         self.text = text
 
+    def holds(self, keys: "Sequence[str | int]") -> bool:
+        values: Any = self.values
+        for key in keys:
+            if isinstance(key, int):
+                if not isinstance(values, list) or key >= len(values):
+                    return False
+            elif not isinstance(values, dict) or key not in values:
+                return False
+            values = values[key]
+        return True
+
 
 class Settings:
     """The merged table, and the layers it came from, lowest first."""
@@ -199,42 +240,56 @@ class Settings:
         return tuple(value)
 
     def wrong_type(self, keys: "Sequence[str]", value: object, expected: str) -> BadConfig:
-        return self.invalid(keys, f"invalid type: {_described(value)}, expected {expected}")
+        return self.invalid(keys, f"invalid type: {described(value)}, expected {expected}")
 
-    def invalid(self, keys: "Sequence[str]", message: str) -> BadConfig:
-        """An error about a value, with the place in the file that set it."""
-        where = f"in `{'.'.join(keys)}`"
-        for layer in reversed(self.layers):
-            if _holds(layer.values, keys):
-                break
-        else:
-            return BadConfig(f"{message}\n{where}\n")
-        if layer.path == FLAGS_LAYER:
-            return BadConfig(f"{message}\n{where}\n")
+    def invalid(
+        self, keys: "Sequence[str | int]", message: str, *, place: "Sequence[str] | None" = None, in_file: str = ""
+    ) -> BadConfig:
+        """An error about a value, with the place in the file that set it. `place` is its name, if not `keys`."""
+        named = ".".join(key for key in (keys if place is None else place) if isinstance(key, str))
+        layer = self.setter(keys)
+        if layer is None or layer.path == FLAGS_LAYER:
+            return BadConfig(message, place=named)
         from pycodex.supervisor.config.toml_errors import value_position
 
         line, column = value_position(layer.text, keys)
-        return BadConfig(message, location=f"{layer.path}:{line}:{column}", cause=f"{message}\n{where}")
+        return BadConfig(message, place=named, location=f"{layer.path}:{line}:{column}", in_file=in_file)
+
+    def setter(self, keys: "Sequence[str | int]") -> "Layer | None":
+        """The highest layer that says something at a place."""
+        for layer in reversed(self.layers):
+            if layer.holds(keys):
+                return layer
+        return None
 
 
-def _described(value: object) -> str:
+def described(value: object) -> str:
+    """What a value is, in the words of the reference's messages."""
     if type(value) is bool:
         return f"boolean `{'true' if value else 'false'}`"
     if type(value) is int:
         return f"integer `{value}`"
     if type(value) is float:
-        return f"floating point `{value}`"
+        return f"floating point `{_plain_float(value)}`"
     if type(value) is str:
-        return f'string "{value}"'
+        return f"string {quoted(value)}"
     return "sequence" if isinstance(value, list) else "map"
 
 
-def _holds(values: "Any", keys: "Sequence[str]") -> bool:
-    for key in keys:
-        if not isinstance(values, dict) or key not in values:
-            return False
-        values = values[key]
-    return True
+def quoted(text: str) -> str:
+    return '"' + "".join(_ESCAPES.get(c) or (c if c.isprintable() else f"\\u{{{ord(c):x}}}") for c in text) + '"'
+
+
+def _plain_float(value: float) -> str:
+    text = repr(value)
+    if text == "nan":
+        return "NaN"
+    if "e" not in text:
+        return text
+    from decimal import Decimal
+
+    text = format(Decimal(text), "f")
+    return text if "." in text else f"{text}.0"
 
 
 def _merge(into: "dict[str, Any]", layer: "Mapping[str, Any]") -> None:
@@ -250,7 +305,7 @@ def _copied(value: "Any") -> "Any":
     return {key: _copied(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def _file_bytes(path: str) -> bytes:
+def file_bytes(path: str) -> bytes:
     """The whole of a regular file of a sensible size; a pipe in its place must not hold us up."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -269,18 +324,18 @@ def _file_bytes(path: str) -> bytes:
         os.close(fd)
 
 
-def read_layer(path: str) -> "Layer | None":
-    """The layer in one file; None if there is no such file."""
+def read_layer(path: str, kind: str = CONFIG_FILE) -> "Layer | None":
+    """The layer in one file; None if there is no such file. `kind` is what messages call it."""
     try:
-        data = _file_bytes(path)
+        data = file_bytes(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise BadConfig(f"Failed to read config file {path}: {error.strerror} (os error {error.errno})") from None
+        raise BadConfig(f"Failed to read {kind} {path}: {error.strerror} (os error {error.errno})") from None
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        raise BadConfig(f"Failed to read config file {path}: stream did not contain valid UTF-8") from None
+        raise BadConfig(f"Failed to read {kind} {path}: stream did not contain valid UTF-8") from None
     if not text.strip():
         return Layer(path, {}, text)
     import tomllib
@@ -290,33 +345,64 @@ def read_layer(path: str) -> "Layer | None":
     except tomllib.TOMLDecodeError as error:
         from pycodex.supervisor.config.toml_errors import syntax_error
 
-        raise syntax_error(path, text, str(error)) from None
+        raise syntax_error(path, text, str(error), kind=kind) from None
+    except RecursionError:
+        raise BadConfig(f"Failed to read {kind} {path}: nested too deeply") from None
+
+
+def file_layer(path: str, env: "Mapping[str, str]", kind: str = CONFIG_FILE) -> "Layer | None":
+    """The layer in one file, its relative paths made absolute."""
+    layer = read_layer(path, kind)
+    if layer is not None:
+        _anchor_paths(layer.values, os.path.dirname(path), env)
+    return layer
+
+
+def flags_layer(overrides: "Iterable[str]", env: "Mapping[str, str]", *, cwd: str) -> Layer:
+    """All `-c` in one layer; the later wins."""
+    flags: "dict[str, Any]" = {}
+    for text in overrides:
+        keys, value = parse_override(text)
+        _put(flags, keys, value)
+    _anchor_paths(flags, cwd, env)
+    return Layer(FLAGS_LAYER, flags)
+
+
+def base_layers(home: str, env: "Mapping[str, str]", *, system_dir: str = SYSTEM_DIR) -> "list[Layer]":
+    """The system's file and the user's."""
+    paths = (os.path.join(system_dir, "config.toml"), os.path.join(home, "config.toml"))
+    return [layer for path in paths if (layer := file_layer(path, env)) is not None]
 
 
 def load(env: "Mapping[str, str]", overrides: "Iterable[str]", *, cwd: str) -> Settings:
     """System file, user file and `-c`, merged in this order."""
-    parsed = [parse_override(text) for text in overrides]
+    flags = flags_layer(overrides, env, cwd=cwd)
     home = codex_home(env)
-    layers = []
-    for path in (SYSTEM_CONFIG, os.path.join(home, "config.toml")):
-        layer = read_layer(path)
-        if layer is not None:
-            _anchor_paths(layer.values, os.path.dirname(path), env)
-            layers.append(layer)
-    flags: "dict[str, Any]" = {}
-    for keys, value in parsed:
-        _put(flags, keys, value)
-    _anchor_paths(flags, cwd, env)
-    return Settings(home, (*layers, Layer(FLAGS_LAYER, flags)))
+    return Settings(home, (*base_layers(home, env), flags))
 
 
 def _anchor_paths(values: "dict[str, Any]", base: str, env: "Mapping[str, str]") -> None:
     """Relative paths mean the directory of the file that holds them (of a flag: the current one)."""
-    for table_name, key in _PATH_LISTS:
-        table = values.get(table_name)
-        paths = table.get(key) if isinstance(table, dict) else None
-        if isinstance(table, dict) and isinstance(paths, list):
-            table[key] = [anchored(path, base, env) if type(path) is str else path for path in paths]
+    for keys in _PATHS:
+        if keys[0] in values:
+            _anchor_at(values, keys, base, env)
+
+
+def _anchor_at(holder: "Any", keys: "Sequence[str]", base: str, env: "Mapping[str, str]") -> None:
+    for key in _matching(holder, keys[0]):
+        value = holder[key]
+        if len(keys) > 1:
+            _anchor_at(value, keys[1:], base, env)
+        elif type(value) is str:
+            holder[key] = anchored(value, base, env)
+        elif isinstance(value, list):
+            holder[key] = [anchored(path, base, env) if type(path) is str else path for path in value]
+
+
+def _matching(holder: "Any", key: str) -> "Iterable[Any]":
+    if isinstance(holder, dict):
+        return list(holder) if key == "*" else [key] if key in holder else ()
+    return range(len(holder)) if isinstance(holder, list) and key == "*" else ()
 
 
 def anchored(path: str, base: str, env: "Mapping[str, str]") -> str:

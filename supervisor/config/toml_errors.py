@@ -7,7 +7,9 @@ only after something went wrong. Pure: text in, error value out.
 import re
 from collections.abc import Iterator, Sequence
 
-from pycodex.supervisor.config.early import BadConfig
+from pycodex.supervisor.config.early import CONFIG_FILE, BadConfig, Layer
+
+Keys = Sequence[str | int]
 
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _KEY = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)\s*""")
@@ -24,23 +26,39 @@ _BARE_VALUE = re.compile(r"[^\s,#\]}]*")
 _DUPLICATES = ("Cannot overwrite a value", "Cannot declare", "Duplicate inline table key", "Cannot mutate immutable")
 
 
-def syntax_error(path: str, text: str, complaint: str) -> BadConfig:
+def syntax_error(path: str, text: str, complaint: str, *, kind: str = CONFIG_FILE) -> BadConfig:
     """The error for a file that is no TOML, from the parser's own complaint."""
     place = _PLACE.search(complaint)
     message = complaint[: place.start()] if place else complaint
     if place and place[1]:
         line, column, width = _culprit(text, message, line=int(place[1]), column=int(place[2]))
+    elif message.startswith(_DUPLICATES):
+        last = text.count("\n") + 1
+        line, column, width = _culprit(text, message, line=last, column=len(_line(text, last)) + 1)
     else:
         line, column, width = _end_of(text, message)
     if message.startswith(_DUPLICATES):
         message = "duplicate key"
     frame = _frame(_line(text, line), line=line, column=column, width=width)
-    return BadConfig(
-        message,
-        location=f"{path}:{line}:{column}",
-        frame=frame,
-        cause=f"TOML parse error at line {line}, column {column}\n{frame}\n{message}",
-    )
+    return _framed_error(message, place=(path, line, column), frame=frame, kind=kind)
+
+
+def value_error(layer: Layer, keys: Keys, message: str, *, kind: str = CONFIG_FILE) -> BadConfig:
+    """The error for a value that is wrong as soon as its file is read, shown like one of syntax."""
+    offset = _value_offset(layer.text, keys)
+    line, column = _place(layer.text, offset)
+    source = _line(layer.text, line)
+    width = min(_after_value(layer.text, offset) - offset, len(source) - column + 1)
+    frame = _frame(source, line=line, column=column, width=max(width, 1))
+    return _framed_error(message, place=(layer.path, line, column), frame=frame, kind=kind)
+
+
+def _framed_error(message: str, *, place: tuple[str, int, int], frame: str, kind: str) -> BadConfig:
+    path, line, column = place
+    cause = f"TOML parse error at line {line}, column {column}\n{frame}\n{message}"
+    if kind != CONFIG_FILE:
+        return BadConfig(f"Error parsing {kind} {path}: {cause}\n")
+    return BadConfig(message, location=f"{path}:{line}:{column}", frame=frame, cause=cause)
 
 
 def _line(text: str, number: int) -> str:
@@ -111,21 +129,41 @@ def _last_key(source: str, *, inline: bool, before: int) -> tuple[int, int]:
 # Values in a file that parses
 
 
-def value_position(text: str, keys: Sequence[str]) -> tuple[int, int]:
+def value_position(text: str, keys: Keys) -> tuple[int, int]:
     """Line and column of the value that a valid file gives to a key; of the table's header if it has no value."""
-    best = 0, 0
+    return _place(text, _value_offset(text, keys))
+
+
+def key_lines(text: str) -> dict[tuple[str | int, ...], int]:
+    """The line of every table and every value of a valid file."""
+    lines: dict[tuple[str | int, ...], int] = {}
+    counted, line = 0, 1
     for path, offset in _statements(text):
-        shared = path[: len(keys)]
-        if list(shared) == list(keys[: len(shared)]) and len(shared) > best[0]:
-            best = len(shared), offset
-    offset = best[1]
+        line += text.count("\n", counted, offset)
+        counted = offset
+        for length in range(1, len(path) + 1):
+            lines.setdefault(path[:length], line)
+    return lines
+
+
+def _place(text: str, offset: int) -> tuple[int, int]:
     start = text.rfind("\n", 0, offset) + 1
     return text.count("\n", 0, start) + 1, offset - start + 1
 
 
-def _statements(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Every header and every key with the offset of its value, pairs of inline tables included."""
-    table: tuple[str, ...] = ()
+def _value_offset(text: str, keys: Keys) -> int:
+    best = 0, 0
+    for path, offset in _statements(text):
+        shared = path[: len(keys)]
+        if shared == tuple(keys[: len(shared)]) and len(shared) > best[0]:
+            best = len(shared), offset
+    return best[1]
+
+
+def _statements(text: str) -> Iterator[tuple[tuple[str | int, ...], int]]:
+    """Every header and every key with the offset of its value, what is inside inline values included."""
+    table: tuple[str | int, ...] = ()
+    arrays: dict[tuple[str | int, ...], int] = {}
     at = 0
     while at < len(text):
         at = _skip_blank(text, at)
@@ -133,30 +171,51 @@ def _statements(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
             return
         if text[at] == "[":
             start = at
-            path, at = _dotted(text, at + (2 if text.startswith("[[", at) else 1))
-            table = path
-            yield path, start
+            is_item = text.startswith("[[", at)
+            path, at = _dotted(text, at + (2 if is_item else 1))
+            table = _with_indexes(path, arrays, is_item=is_item)
+            yield table, start
             at = _end_of_line(text, at)
             continue
         path, at = _dotted(text, at)
         value = _skip_blank(text, at + 1)
         yield (*table, *path), value
-        yield from _inline_pairs(text, value, (*table, *path))
+        yield from _inline(text, value, (*table, *path))
         at = _end_of_line(text, _after_value(text, value))
 
 
-def _inline_pairs(text: str, at: int, prefix: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
-    if text[at : at + 1] != "{":
+def _with_indexes(
+    path: tuple[str, ...], arrays: dict[tuple[str | int, ...], int], *, is_item: bool
+) -> tuple[str | int, ...]:
+    """The path of a header, with the number of the item wherever it goes through an array of tables."""
+    found: tuple[str | int, ...] = ()
+    for depth, key in enumerate(path):
+        found = (*found, key)
+        if is_item and depth == len(path) - 1:
+            arrays[found] = arrays.get(found, -1) + 1
+        if found in arrays:
+            found = (*found, arrays[found])
+    return found
+
+
+def _inline(text: str, at: int, prefix: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], int]]:
+    """The pairs of an inline table, the items of an array."""
+    opening = text[at : at + 1]
+    if opening not in ("{", "["):
         return
     end = _after_value(text, at) - 1
     at = _skip_blank(text, at + 1)
+    count = 0
     while at < end:
-        path, at = _dotted(text, at)
-        value = _skip_blank(text, at + 1)
-        yield (*prefix, *path), value
-        yield from _inline_pairs(text, value, (*prefix, *path))
-        at = _skip_blank(text, _after_value(text, value))
+        path: tuple[str | int, ...] = (count,)
+        if opening == "{":
+            path, at = _dotted(text, at)
+            at = _skip_blank(text, at + 1)
+        yield (*prefix, *path), at
+        yield from _inline(text, at, (*prefix, *path))
+        at = _skip_blank(text, _after_value(text, at))
         at = _skip_blank(text, at + 1)
+        count += 1
 
 
 def _dotted(text: str, at: int) -> tuple[tuple[str, ...], int]:

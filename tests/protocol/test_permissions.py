@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pycodex.protocol.permissions import FsRule, Permissions, from_legacy, from_split, to_legacy, to_split
+from pycodex.protocol.permissions import (
+    FsRule,
+    Permissions,
+    from_legacy,
+    from_split,
+    to_legacy,
+    to_split,
+    told_as_legacy,
+)
 from pycodex.protocol.record import BadRecord
 
 RESTRICTED = {"type": "restricted", "include_platform_defaults": False, "readable_roots": ["/data"]}
@@ -159,6 +167,24 @@ def test_restricted_split_policy_without_entries_is_not_the_same_as_a_mode() -> 
 def test_malformed_split_policy_is_refused_by_name(files: object, network: object, named: str) -> None:
     with pytest.raises(BadRecord, match=named):
         from_split(files, network)
+
+
+def test_rules_are_told_by_what_they_let_be_written() -> None:
+    rules = (
+        FsRule(special="root", access="read"),
+        FsRule(path="/a", access="write"),
+        FsRule(special="current_working_directory", access="write"),
+        FsRule(special="slash_tmp", access="write"),
+        FsRule(path="/secret", access="none"),
+    )
+    told = told_as_legacy(Permissions(mode="workspace-write", network_access=True, rules=rules))
+    assert told == {
+        "type": "workspace-write",
+        "writable_roots": ["/a"],
+        "network_access": True,
+        "exclude_tmpdir_env_var": True,
+        "exclude_slash_tmp": False,
+    }
 
 
 def test_rules_have_no_tagged_form() -> None:

@@ -4,7 +4,8 @@ import tomllib
 
 import pytest
 
-from pycodex.supervisor.config.toml_errors import syntax_error, value_position
+from pycodex.supervisor.config.early import Layer
+from pycodex.supervisor.config.toml_errors import key_lines, syntax_error, value_error, value_position
 
 
 def frame_of(text: str) -> tuple[str, str]:
@@ -18,6 +19,7 @@ def frame_of(text: str) -> tuple[str, str]:
     ("text", "place", "last_lines"),
     [
         ("a = 1\na = 2\n", "2:1", "2 | a = 2\n  | ^"),
+        ("a = 1\na = 2", "2:1", "2 | a = 2\n  | ^"),
         ("  a = 1\n  a = 2\n", "2:3", "2 |   a = 2\n  |   ^"),
         ("a=1\r\na=2\r\n", "2:1", "2 | a=2\n  | ^"),
         ("[a]\nx=1\n[a]\n", "3:2", "3 | [a]\n  |  ^"),
@@ -84,9 +86,55 @@ z=true"""
         (("t", "u", "v", "y z", "r"), (13, 38)),
         (("t", "u", "k.k"), (14, 9)),
         (("arr",), (15, 1)),
+        (("arr", 0, "n"), (16, 5)),
+        (("list", 0), (9, 3)),
+        (("list", 1, "x"), (10, 8)),
+        (("t", "u", "v", "y z", "q", 1), (13, 30)),
         (("last", "z"), (18, 3)),
     ],
 )
-def test_value_is_found_in_a_valid_file(keys: tuple[str, ...], place: tuple[int, int]) -> None:
+def test_value_is_found_in_a_valid_file(keys: tuple[str | int, ...], place: tuple[int, int]) -> None:
     tomllib.loads(TEXT)
     assert value_position(TEXT, keys) == place
+
+
+def test_items_of_an_array_of_tables_are_told_apart() -> None:
+    text = "[[a]]\nx = 1\n[a.b]\ny = 1\n[[a]]\nx = 2\n[a.b]\ny = 2\n"
+    assert [value_position(text, ("a", index, "b", "y")) for index in (0, 1)] == [(4, 5), (8, 5)]
+
+
+def test_lines_of_all_keys() -> None:
+    assert key_lines("[t.u]\na = 1\n[[l]]\nb = {c = [\n1,\n2]}\n") == {
+        ("t",): 1,
+        ("t", "u"): 1,
+        ("t", "u", "a"): 2,
+        ("l",): 3,
+        ("l", 0): 3,
+        ("l", 0, "b"): 4,
+        ("l", 0, "b", "c"): 4,
+        ("l", 0, "b", "c", 0): 5,
+        ("l", 0, "b", "c", 1): 6,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "place", "last_lines"),
+    [
+        ("a = {b = 12}\n", ("a", "b"), "1:10", "1 | a = {b = 12}\n  |          ^^"),
+        ("a = {b = 12}\n", ("a",), "1:5", "1 | a = {b = 12}\n  |     ^^^^^^^^"),
+        ("a = [1,\n2]\n", ("a",), "1:5", "1 | a = [1,\n  |     ^^^"),
+        ("[table]\nb = 1\n", ("table",), "1:1", "1 | [table]\n  | ^^^^^^^"),
+    ],
+)
+def test_wrong_value_can_be_shown_like_an_error_of_syntax(
+    text: str, keys: tuple[str, ...], place: str, last_lines: str
+) -> None:
+    error = value_error(Layer("f", {}, text), keys, "wrong")
+    assert (error.location, error.frame) == (f"f:{place}", "  |\n" + last_lines)
+
+
+def test_kind_of_file_is_named_where_it_is_not_the_usual_one() -> None:
+    error = value_error(Layer("f", {}, "a = 1"), ("a",), "wrong", kind="strange file")
+    assert str(error) == (
+        "Error parsing strange file f: TOML parse error at line 1, column 5\n  |\n1 | a = 1\n  |     ^\nwrong\n"
+    )

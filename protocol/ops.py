@@ -1,0 +1,46 @@
+"""What a front-end may wish of a thread. The engine answers with events.
+
+Owns the wishes and nothing else. One that concerns a single turn carries what that turn should differ in; None leaves a
+setting as it is.
+"""
+
+from pycodex.protocol.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pycodex.protocol.permissions import Permissions
+    from pycodex.protocol.user_input import UserInput
+
+
+class UserTurn(Record):
+    """Start a turn with this input; while one is running, the input joins it."""
+
+    items: "tuple[UserInput, ...]"
+    cwd: "str | None" = None
+    approval_policy: "str | dict[str, Any] | None" = None
+    permissions: "Permissions | None" = None
+    model: "str | None" = None
+    effort: "str | None" = None
+    summary: "str | None" = None
+    personality: "str | None" = None
+    output_schema: "Any" = None
+
+
+class Interrupt(Record):
+    """End the running turn, if any."""
+
+
+class Answer(Record):
+    """The answer to a question that the engine asked."""
+
+    request_id: "str"
+    value: "Any"
+
+
+class Shutdown(Record):
+    """End the thread in good order."""
+
+
+Op = UserTurn | Interrupt | Answer | Shutdown
