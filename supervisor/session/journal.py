@@ -1,0 +1,60 @@
+"""The one way out of a session: to its history, its session file and its front-end.
+
+Owns the order: an item is in history and file before its effect, an event is in the file before the front-end hears of
+it. When the file cannot be written, telling goes on, but whoever records learns of it: no tool runs whose call the file
+does not hold.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from pycodex.protocol.events.union import AnyEvent
+from pycodex.protocol.items import written
+from pycodex.protocol.rollout import EVENT_MSG, RESPONSE_ITEM, TURN_CONTEXT
+from pycodex.protocol.turn_context import TurnContext
+from pycodex.supervisor.context.history import History
+from pycodex.supervisor.rollout.writer import RolloutUnwritable, RolloutWriter
+from pycodex.supervisor.session.outbox import Outbox
+
+if TYPE_CHECKING:
+    from pycodex.protocol.items import Item
+
+
+class Journal:
+    def __init__(self, history: History, file: RolloutWriter, outbox: Outbox) -> None:
+        self.history = history
+        self._file = file
+        self._outbox = outbox
+
+    def tell(self, event: AnyEvent) -> None:
+        """Never fails: what the file did not take it is offered again with the next line."""
+        if event._persisted:
+            try:
+                self._file.append(EVENT_MSG, event.to_wire())
+            except RolloutUnwritable:
+                # Whoever records next meets the same error, at a place where it can end the turn.
+                pass
+        self._outbox.put(event)
+
+    def record(self, items: "Iterable[Item]", turn: TurnContext) -> None:
+        """Raises RolloutUnwritable, with all of them in the history and waiting for the file."""
+        items = list(items)
+        self.history.record(items, turn.truncation)
+        unwritable: RolloutUnwritable | None = None
+        for item in items:
+            try:
+                self._file.append(RESPONSE_ITEM, written(item))
+            except RolloutUnwritable as error:
+                unwritable = error
+        if unwritable is not None:
+            raise unwritable
+
+    def record_turn(self, turn: TurnContext) -> dict[str, Any]:
+        """Write down the settings of a turn; gives them in the form of the file."""
+        payload = turn.to_rollout()
+        self._file.append(TURN_CONTEXT, payload)
+        return payload
+
+    def begin_file(self) -> None:
+        """From the first message of the person on, there is a file. Raises RolloutUnwritable."""
+        self._file.materialise()

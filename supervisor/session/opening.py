@@ -1,0 +1,49 @@
+"""How a turn begins: what the model must know, the settings, and what the person said.
+
+Owns what is recorded and told for these, and the order. Takes a journal to say it to; runs nothing.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pycodex.protocol.events.error import WarningEvent
+from pycodex.protocol.events.message import ItemCompleted, ItemStarted
+from pycodex.protocol.ids import new_turn_id
+from pycodex.protocol.thread_items import UserMessageItem
+from pycodex.protocol.turn_context import TurnContext
+from pycodex.protocol.user_input import UserInput
+from pycodex.supervisor.context import skill_mentions, user_message
+from pycodex.supervisor.context.fragments import Surroundings, context_changes
+from pycodex.supervisor.context.skills import Skill
+from pycodex.supervisor.session.journal import Journal
+
+if TYPE_CHECKING:
+    from pycodex.protocol.items import Item
+
+
+def record_context(
+    journal: Journal,
+    turn: TurnContext,
+    around: Surroundings,
+    *,
+    previous: dict[str, Any] | None = None,
+    previous_model: str | None = None,
+) -> dict[str, Any]:
+    """What changed since `previous`, or everything; then the settings, which are given back as the file has them."""
+    journal.record(context_changes(previous, turn, around, previous_model=previous_model), turn)
+    return journal.record_turn(turn)
+
+
+def record_input(
+    journal: Journal, turn: TurnContext, inputs: Sequence[UserInput], *, said: "Item", skills: Sequence[Skill]
+) -> None:
+    """`said` is the message that the inputs make, and the texts of the skills that they call for follow it."""
+    journal.record([said], turn)
+    shown = UserMessageItem(id=new_turn_id(), content=tuple(given.to_wire() for given in inputs))
+    journal.tell(ItemStarted(thread_id=turn.thread_id, turn_id=turn.turn_id, item=shown))
+    journal.tell(ItemCompleted(thread_id=turn.thread_id, turn_id=turn.turn_id, item=shown))
+    journal.tell(user_message.event_of(inputs))
+    called_for = skill_mentions.injected(inputs, skills)
+    for warning in called_for.warnings:
+        journal.tell(WarningEvent(message=warning))
+    journal.record(called_for.items, turn)

@@ -1,0 +1,161 @@
+"""One thread at work: wishes come in, events go out, and at most one task runs.
+
+Owns the loop that takes wishes, the life of the active task and its interruption. What a task does is its own affair;
+it must offer `turn`, `run` and `abandon`.
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import Protocol
+
+import trio
+
+from pycodex.protocol.errors import UserFacing
+from pycodex.protocol.events.error import ErrorEvent
+from pycodex.protocol.events.turn import (
+    INTERRUPTED,
+    ShutdownComplete,
+    TaskComplete,
+    TurnAborted,
+)
+from pycodex.protocol.ids import new_turn_id
+from pycodex.protocol.ops import Answer, Interrupt, Op, Shutdown, UserTurn
+from pycodex.protocol.turn_context import TurnContext
+from pycodex.protocol.user_input import UserInput
+from pycodex.supervisor.context.fragments import turn_aborted_marker
+from pycodex.supervisor.rollout.writer import RolloutUnwritable
+from pycodex.supervisor.session.pending import Pending
+from pycodex.supervisor.session.state import ThreadState
+from pycodex.supervisor.session.turn import RegularTurn
+
+MAX_WAITING_OPS = 512
+
+logger = logging.getLogger("pycodex.session")
+
+
+class Task(Protocol):
+    @property
+    def turn(self) -> TurnContext: ...
+
+    async def run(self) -> None:
+        """To the end, of which it tells itself."""
+        ...
+
+    def abandon(self) -> None:
+        """After `run` was cancelled: leave things whole."""
+        ...
+
+
+class _Active:
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.scope = trio.CancelScope()
+        self.reason = INTERRUPTED
+        self.over = trio.Event()
+
+
+class Session:
+    """`nursery` is for what goes on beside turns; it ends with the session."""
+
+    def __init__(self, state: ThreadState, nursery: trio.Nursery) -> None:
+        self.state = state
+        self.pending = Pending()
+        self.over = trio.Event()
+        """Nothing of it is left."""
+        self._nursery = nursery
+        self._wishes, self._inbox = trio.open_memory_channel[tuple[str, Op]](MAX_WAITING_OPS)
+        self._active: _Active | None = None
+
+    @property
+    def active_turn_id(self) -> str | None:
+        return self._active.task.turn.turn_id if self._active else None
+
+    async def submit(self, op: Op) -> str:
+        """Give it a wish; gives the id by which a turn that it starts is known. Raises UserFacing after its end."""
+        wish_id = new_turn_id()
+        try:
+            await self._wishes.send((wish_id, op))
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            raise UserFacing("the thread has ended") from None
+        return wish_id
+
+    def close(self) -> None:
+        """As a Shutdown behind all that was wished so far. To close twice does no harm."""
+        self._wishes.close()
+
+    def steer(self, inputs: Sequence[UserInput], *, expected_turn_id: str | None = None) -> str:
+        """Add input to the running turn; the model sees it with its next request."""
+        turn_id = self.active_turn_id
+        if turn_id is None:
+            raise UserFacing("no active turn to steer")
+        if expected_turn_id is not None and expected_turn_id != turn_id:
+            raise UserFacing(f"expected active turn id `{expected_turn_id}` but found `{turn_id}`")
+        self.state.waiting_input.append(tuple(inputs))
+        return turn_id
+
+    async def run(self) -> None:
+        """Until a Shutdown. Nothing that a task does wrong ends it."""
+        async with self._inbox:
+            async for wish_id, op in self._inbox:
+                match op:
+                    case UserTurn():
+                        self._start_turn(wish_id, op)
+                    case Interrupt():
+                        await self._interrupt()
+                    case Answer(request_id=request_id, value=value):
+                        self.pending.answer(request_id, value)
+                    case Shutdown():
+                        break
+        await self._interrupt()
+        await self.state.tools.processes.end_all()
+        self.state.journal.tell(ShutdownComplete())
+
+    def _start_turn(self, turn_id: str, wish: UserTurn) -> None:
+        state = self.state
+        state.settings = state.settings.changed_by(wish)
+        if self._active is not None:
+            self.steer(wish.items)
+            return
+        try:
+            turn = state.turns.turn(state.settings, turn_id=turn_id, output_schema=wish.output_schema)
+            active = self._active = _Active(RegularTurn(state, turn, wish.items))
+        except Exception as error:
+            self._tell_bug(turn_id, error)
+        else:
+            self._nursery.start_soon(self._see_through, active)
+
+    async def _see_through(self, active: _Active) -> None:
+        task = active.task
+        try:
+            with active.scope:
+                await task.run()
+            if active.scope.cancelled_caught:
+                self._abandon(active)
+        except Exception as error:
+            self._tell_bug(task.turn.turn_id, error)
+        finally:
+            self._active = None
+            active.over.set()
+
+    def _tell_bug(self, turn_id: str, error: Exception) -> None:
+        """Something that nobody foresaw ends the turn, not the thread."""
+        logger.error("turn %s failed", turn_id, exc_info=error)
+        self.state.journal.tell(ErrorEvent(message=f"unexpected {type(error).__name__}: {error}"))
+        self.state.journal.tell(TaskComplete(turn_id=turn_id, last_agent_message=None))
+
+    def _abandon(self, active: _Active) -> None:
+        """Whoever reads the session file later finds every call answered and the interruption noted."""
+        journal = self.state.journal
+        try:
+            active.task.abandon()
+            journal.record([turn_aborted_marker()], active.task.turn)
+        except RolloutUnwritable as error:
+            journal.tell(ErrorEvent(message=str(error)))
+        journal.tell(TurnAborted(turn_id=active.task.turn.turn_id, reason=active.reason))
+
+    async def _interrupt(self) -> None:
+        active = self._active
+        if active is not None:
+            active.scope.cancel()
+            await active.over.wait()
+            self.pending.give_up()

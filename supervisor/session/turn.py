@@ -1,0 +1,143 @@
+"""A turn: the person's input goes in, the model and its tools work until nothing is left to answer.
+
+Owns the sequence of a regular turn. Everything that it does is told or recorded through the journal, and everything
+that it waits for can be cancelled: then `abandon` leaves the history whole.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import trio
+
+from pycodex.protocol.events.error import ErrorEvent
+from pycodex.protocol.events.turn import TaskComplete, TaskStarted, TokenCount
+from pycodex.protocol.items import input_text, message
+from pycodex.protocol.turn_context import TurnContext
+from pycodex.protocol.user_input import LocalImage, UserInput
+from pycodex.supervisor.context import user_message
+from pycodex.supervisor.model.request import Prompt
+from pycodex.supervisor.model.stream import ModelFailure
+from pycodex.supervisor.rollout.writer import RolloutUnwritable
+from pycodex.supervisor.session.opening import record_context, record_input
+from pycodex.supervisor.session.sampling import Sampler, ToolSet
+from pycodex.supervisor.session.state import ThreadState
+from pycodex.supervisor.session.turn_metadata import TurnMetadata
+from pycodex.supervisor.tools.offered import offered
+from pycodex.supervisor.tools.router import Router
+from pycodex.supervisor.tools.tool import ToolScope
+
+if TYPE_CHECKING:
+    from pycodex.protocol.items import Item
+
+
+class RegularTurn:
+    """A task of a session: `run` it once; after it was cancelled, `abandon` it."""
+
+    def __init__(self, state: ThreadState, turn: TurnContext, inputs: Sequence[UserInput]) -> None:
+        self.turn = turn
+        self._state = state
+        self._inputs = inputs
+        self._journal = state.journal
+        tools = offered(turn, state.tools)
+        self._specs = [tool.spec(turn) for tool in tools]
+        scope = ToolScope(turn, state.journal.tell, state.tools, self._warn_model)
+        source = state.client.turn(TurnMetadata(turn).header)
+        self._sampler = Sampler(state, turn, source, ToolSet(Router(tools), scope))
+
+    async def run(self) -> None:
+        window = self.turn.model_info.effective_context_window
+        self._journal.tell(TaskStarted(turn_id=self.turn.turn_id, model_context_window=window))
+        last_message: str | None = None
+        try:
+            self._open(await _message_of(self._inputs))
+            last_message = await self._work()
+            items = self._journal.history.items
+            self._state.notifier.turn_completed(self.turn, items, last_message=last_message)
+        except ModelFailure as failure:
+            self._fail(failure)
+        except RolloutUnwritable as error:
+            self._journal.tell(ErrorEvent(message=str(error), codex_error_info="other"))
+        self._keep_waiting_input()
+        self._journal.tell(TaskComplete(turn_id=self.turn.turn_id, last_agent_message=last_message))
+
+    def abandon(self) -> None:
+        """Leave a consistent history behind after a cancelled `run`."""
+        self._sampler.abandon()
+        self._keep_waiting_input()
+
+    def _keep_waiting_input(self) -> None:
+        """What came too late for the model to see in this turn is there for the next."""
+        waiting, self._state.waiting_input = self._state.waiting_input, []
+        for inputs in waiting:
+            try:
+                self._take_input(inputs, user_message.message_of(inputs))
+            except RolloutUnwritable:
+                # The history has it, and whoever records next meets the same error.
+                continue
+
+    def _warn_model(self, text: str) -> None:
+        self._journal.record([message("user", [input_text(f"Warning: {text}")])], self.turn)
+
+    def _open(self, said: "Item") -> None:
+        """What the model must know first, then the settings, then what the person said."""
+        state, turn = self._state, self.turn
+        state.reference_context = record_context(
+            self._journal, turn, state.around, previous=state.reference_context, previous_model=state.previous_model
+        )
+        state.previous_model = turn.model
+        self._take_input(self._inputs, said)
+        self._journal.begin_file()
+
+    def _take_input(self, inputs: Sequence[UserInput], said: "Item") -> None:
+        record_input(self._journal, self.turn, inputs, said=said, skills=self._state.skills)
+
+    async def _work(self) -> str | None:
+        """Ask the model until it waits for nothing more; gives what it said last."""
+        state = self._state
+        last_message: str | None = None
+        while True:
+            sampled = await self._sampler.sample(self._prompt, max_retries=state.stream_max_retries)
+            last_message = sampled.last_message or last_message
+            if not await self._heard_more() and not sampled.called_tools:
+                return last_message
+
+    async def _heard_more(self) -> bool:
+        """Take in what was said meanwhile; whether anything was."""
+        waiting = self._state.waiting_input
+        heard = bool(waiting)
+        while waiting:
+            # It waits until it can be recorded: whoever is interrupted here loses nothing.
+            said = await _message_of(waiting[0])
+            self._take_input(waiting.pop(0), said)
+        return heard
+
+    def _prompt(self) -> Prompt:
+        state, turn = self._state, self.turn
+        return Prompt(
+            model=turn.model,
+            model_info=turn.model_info,
+            instructions=state.around.base_instructions,
+            input=state.journal.history.for_prompt(turn.model_info),
+            tools=self._specs,
+            parallel_tool_calls=turn.model_info.supports_parallel_tool_calls,
+            effort=turn.effort,
+            summary=turn.summary,
+            verbosity=state.verbosity,
+            service_tier=state.service_tier,
+            output_schema=turn.output_schema,
+            thread_id=turn.thread_id,
+        )
+
+    def _fail(self, failure: ModelFailure) -> None:
+        if failure.is_context_overflow:
+            window = self.turn.model_info.effective_context_window
+            self._state.usage.fill(window or 0)
+            self._journal.tell(TokenCount(info=self._state.usage.info(window), rate_limits=self._state.rate_limits))
+        self._journal.tell(ErrorEvent(message=failure.message, codex_error_info=failure.info))
+
+
+async def _message_of(inputs: Sequence[UserInput]) -> "Item":
+    """Pictures take time to decode, and other sessions have work to do."""
+    if any(isinstance(given, LocalImage) for given in inputs):
+        return await trio.to_thread.run_sync(user_message.message_of, inputs)
+    return user_message.message_of(inputs)

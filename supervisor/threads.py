@@ -1,0 +1,382 @@
+"""The threads of one supervisor: made, resumed, forked, listed, and kept apart.
+
+Owns what threads share (workers, connections, credentials) and the making of each; a thread that fails ends alone.
+Front-ends hold `CodexThread`s and know nothing else of the engine.
+"""
+
+import logging
+import os
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from pycodex.protocol.events.error import BackgroundEvent, ErrorEvent, WarningEvent
+from pycodex.protocol.events.turn import SessionConfigured
+from pycodex.protocol.events.union import AnyEvent
+from pycodex.protocol.ids import new_thread_id
+from pycodex.protocol.ops import Op
+from pycodex.protocol.permissions import told_as_legacy
+from pycodex.protocol.rollout import SessionMeta, timestamp_of
+from pycodex.protocol.user_input import UserInput
+from pycodex.supervisor.auth.credentials import Credentials
+from pycodex.supervisor.config.config import Config
+from pycodex.supervisor.context.history import History
+from pycodex.supervisor.model.catalog import unknown_model_warning
+from pycodex.supervisor.model.client import ModelClient
+from pycodex.supervisor.model.headers import Identity
+from pycodex.supervisor.model.http import Http, open_http
+from pycodex.supervisor.rollout.writer import RolloutWriter, new_rollout_path
+from pycodex.supervisor.session.basis import ThreadModel, basis_of
+from pycodex.supervisor.session.journal import Journal
+from pycodex.supervisor.session.notify import Notifier
+from pycodex.supervisor.session.outbox import Outbox
+from pycodex.supervisor.session.session import Session
+from pycodex.supervisor.session.state import ThreadState
+from pycodex.supervisor.tools.processes import Processes
+from pycodex.supervisor.tools.services import ToolServices
+from pycodex.supervisor.version import VERSION
+from pycodex.supervisor.workers.late_pool import LatePool, open_late_pool
+from pycodex.supervisor.workers.launch import Launched
+from pycodex.supervisor.workspace.git import git_facts
+
+if TYPE_CHECKING:
+    from pycodex.protocol.items import Item
+    from pycodex.supervisor.rollout.listing import Filters, Page
+    from pycodex.supervisor.rollout.reader import Replayed
+
+logger = logging.getLogger("pycodex.threads")
+
+
+class CodexThread:
+    """A front-end's handle: wishes in, events out. The first event is SessionConfigured."""
+
+    def __init__(self, session: Session, outbox: Outbox, *, rollout_path: str | None) -> None:
+        self.thread_id = session.state.thread_id
+        self.rollout_path = rollout_path
+        self._session = session
+        self._outbox = outbox
+
+    async def submit(self, op: Op) -> str:
+        """Gives the id of the turn that the wish starts, if it starts one."""
+        return await self._session.submit(op)
+
+    async def next_event(self) -> AnyEvent:
+        """Raises OutboxClosed after the last one."""
+        return await self._outbox.get()
+
+    async def shut_down(self) -> None:
+        """End it in good order, and see it end."""
+        self.close()
+        await self.ended()
+
+    def close(self) -> None:
+        """Let it end in good order, behind all that was wished so far."""
+        self._session.close()
+
+    async def ended(self) -> None:
+        """Until nothing of it is left."""
+        await self._session.over.wait()
+
+    def steer_input(self, inputs: Sequence[UserInput], *, expected_turn_id: str | None = None) -> str:
+        """Add to the running turn; gives its id. Raises UserFacing if there is none, or another one."""
+        return self._session.steer(inputs, expected_turn_id=expected_turn_id)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Origin:
+    """Where a thread starts from."""
+
+    thread_id: str
+    file: RolloutWriter
+    instructions: str
+    items: "list[Item]" = field(default_factory=list)
+    reference_context: dict[str, Any] | None = None
+    token_info: dict[str, Any] | None = None
+    forked_from_id: str | None = None
+    previous_model: str | None = None
+    notes: list[str] = field(default_factory=list)
+    """What was found wrong with files that are done without."""
+
+
+class ThreadManager:
+    """Made by `open_threads`."""
+
+    def __init__(
+        self, pool: LatePool, http: Http, *, identity: Identity, env: Mapping[str, str], nursery: trio.Nursery
+    ) -> None:
+        self._pool = pool
+        self._http = http
+        self._identity = identity
+        self._env = env
+        self._nursery = nursery
+        self._threads: dict[str, CodexThread] = {}
+        self._resuming = trio.Lock()
+        """Two at once would both find that the thread does not run yet."""
+
+    async def start(self, config: Config, *, source: str) -> CodexThread:
+        """A new thread. Its file comes into being with its first turn, unless the configuration wants none."""
+        model = ThreadModel(config)
+        thread_id = new_thread_id()
+        instructions = model.instructions(config)
+        meta = self._meta(config, thread_id, source=source, instructions=instructions)
+        file = _new_file(config, meta)
+        return await self._open(config, model, _Origin(thread_id=thread_id, file=file, instructions=instructions))
+
+    async def resume(self, config: Config, path: str) -> CodexThread:
+        """Go on with the thread of a session file. Raises RolloutUnreadable or RolloutUnwritable."""
+        from pycodex.supervisor.rollout.reader import replay
+
+        async with self._resuming:
+            stored = replay(path)
+            running = self._threads.get(stored.meta.id)
+            if running is not None:
+                return running
+            model = ThreadModel(config)
+            instructions = model.instructions(config, stored.meta.base_instructions)
+            return await self._open(config, model, _origin_of(stored, RolloutWriter.resumed(path), instructions))
+
+    async def fork(self, config: Config, path: str, *, source: str) -> CodexThread:
+        """A new thread that begins with all that another one holds."""
+        from pycodex.supervisor.rollout.reader import fork_lines, replay
+
+        stored = replay(path)
+        model = ThreadModel(config)
+        instructions = model.instructions(config, stored.meta.base_instructions)
+        meta = self._meta(
+            config, new_thread_id(), source=source, instructions=instructions, forked_from_id=stored.meta.id
+        )
+        if config.ephemeral:
+            file = RolloutWriter.ephemeral()
+        else:
+            new_path = new_rollout_path(config.codex_home, meta.id, time.time())
+            file = RolloutWriter.forked(new_path, fork_lines(path, meta))
+        origin = _origin_of(stored, file, instructions)
+        origin.thread_id = meta.id
+        origin.forked_from_id = stored.meta.id
+        # The settings of the origin are not what this thread was told.
+        origin.reference_context = None
+        return await self._open(config, model, origin)
+
+    def _meta(
+        self, config: Config, thread_id: str, *, source: str, instructions: str, forked_from_id: str | None = None
+    ) -> SessionMeta:
+        facts = git_facts(config.cwd)
+        return SessionMeta(
+            id=thread_id,
+            forked_from_id=forked_from_id,
+            timestamp=timestamp_of(time.time()),
+            cwd=config.cwd,
+            originator=self._identity.originator,
+            pycodex=VERSION,
+            source=source,
+            model_provider=config.provider.id,
+            base_instructions=instructions,
+            git=facts.to_meta() if facts is not None else None,
+        )
+
+    async def _open(self, config: Config, model: ThreadModel, origin: _Origin) -> CodexThread:
+        thread: CodexThread = await self._nursery.start(partial(self._live, config, model, origin))
+        return thread
+
+    async def _live(
+        self,
+        config: Config,
+        model: ThreadModel,
+        origin: _Origin,
+        *,
+        task_status: trio.TaskStatus[CodexThread],
+    ) -> None:
+        """One thread from its first to its last event. Whatever goes wrong in it stays in it once it has begun."""
+        outbox = Outbox()
+        session: Session | None = None
+        has_begun = False
+        failure: Exception | None = None
+        try:
+            async with trio.open_nursery() as nursery:
+                try:
+                    session = Session(self._state(config, model, origin, outbox=outbox, nursery=nursery), nursery)
+                    first = _first_events(config, model, origin)
+                    task_status.started(self._introduced(session, outbox, origin.file.path, events=first))
+                    has_begun = True
+                    await session.run()
+                except Exception as error:
+                    # Told below: a nursery would wrap it.
+                    failure = error
+                nursery.cancel_scope.cancel()
+        except Exception as error:
+            failure = error
+        finally:
+            if failure is not None and has_begun:
+                logger.error("thread %s failed", origin.thread_id, exc_info=failure)
+                outbox.put(ErrorEvent(message=f"the thread ended unexpectedly: {failure}"))
+            self._threads.pop(origin.thread_id, None)
+            origin.file.close()
+            outbox.close()
+            if session is not None:
+                session.over.set()
+        if failure is not None and not has_begun:
+            raise failure
+
+    def _introduced(
+        self, session: Session, outbox: Outbox, rollout_path: str | None, *, events: Iterator[AnyEvent]
+    ) -> CodexThread:
+        """The thread, known from now on, with its first events told."""
+        thread = CodexThread(session, outbox, rollout_path=rollout_path)
+        self._threads[thread.thread_id] = thread
+        for event in events:
+            session.state.journal.tell(event)
+        return thread
+
+    def _state(
+        self, config: Config, model: ThreadModel, origin: _Origin, *, outbox: Outbox, nursery: trio.Nursery
+    ) -> ThreadState:
+        history = History()
+        history.record(origin.items, model.info.truncation)
+        journal = Journal(history, origin.file, outbox)
+        basis = basis_of(config, model, thread_id=origin.thread_id, instructions=origin.instructions, env=self._env)
+        origin.notes += basis.notes
+        state = ThreadState(
+            thread_id=origin.thread_id,
+            settings=basis.settings,
+            turns=basis.turns,
+            journal=journal,
+            client=ModelClient(
+                self._http,
+                config.provider,
+                Credentials(self._env, config.codex_home),
+                self._identity,
+                origin.thread_id,
+            ),
+            stream_max_retries=config.provider.stream_max_retries,
+            tools=self._tool_services(config, basis.command_env, nursery),
+            notifier=Notifier(config.notify, self._env, client=self._identity.client_name),
+            skills=basis.skills,
+            around=basis.around,
+            verbosity=config.model_verbosity,
+            service_tier=config.service_tier,
+            reference_context=origin.reference_context,
+            previous_model=origin.previous_model,
+        )
+        state.usage.seed(origin.token_info)
+        return state
+
+    def _tool_services(self, config: Config, env: Mapping[str, str], nursery: trio.Nursery) -> ToolServices:
+        return ToolServices(
+            pool=self._pool,
+            processes=Processes(self._pool, nursery.start_soon),
+            codex_home=config.codex_home,
+            env=env,
+            allow_login_shell=config.allow_login_shell,
+            background_max_ms=config.background_terminal_max_timeout_ms,
+            limits=config.limits,
+            landlock_only=config.landlock_only,
+            deny_read_defaults=config.deny_read_defaults,
+        )
+
+    def list(self, codex_home: str, filters: "Filters", *, cursor: str | None = None) -> "Page":
+        """A page of the threads that have a file, the newest first. Raises UserFacing for a bad cursor."""
+        from pycodex.supervisor.rollout import listing
+
+        return listing.list_threads(codex_home, filters, cursor=cursor)
+
+    async def archive(self, codex_home: str, thread_id: str) -> str:
+        """Put a thread aside; one that runs is ended first. Gives where its file is now."""
+        from pycodex.supervisor.rollout import archive
+
+        thread = self._threads.get(thread_id)
+        if thread is not None:
+            await thread.shut_down()
+        return archive.archive(codex_home, thread_id)
+
+    def unarchive(self, codex_home: str, thread_id: str) -> str:
+        from pycodex.supervisor.rollout import archive
+
+        return archive.unarchive(codex_home, thread_id)
+
+    async def shut_down(self) -> None:
+        """End every thread in good order."""
+        threads = tuple(self._threads.values())
+        for thread in threads:
+            thread.close()
+        for thread in threads:
+            await thread.ended()
+
+
+def _new_file(config: Config, meta: SessionMeta) -> RolloutWriter:
+    if config.ephemeral:
+        return RolloutWriter.ephemeral()
+    return RolloutWriter.new(new_rollout_path(config.codex_home, meta.id, time.time()), meta)
+
+
+def _origin_of(stored: "Replayed", file: RolloutWriter, instructions: str) -> _Origin:
+    return _Origin(
+        thread_id=stored.meta.id,
+        file=file,
+        instructions=instructions,
+        items=stored.items,
+        reference_context=stored.reference_context,
+        token_info=stored.token_info,
+        previous_model=stored.previous_model,
+    )
+
+
+def _first_events(config: Config, model: ThreadModel, origin: _Origin) -> Iterator[AnyEvent]:
+    yield SessionConfigured(
+        session_id=origin.thread_id,
+        forked_from_id=origin.forked_from_id,
+        model=model.name,
+        model_provider_id=config.provider.id,
+        approval_policy=config.approval_policy,
+        sandbox_policy=told_as_legacy(config.permissions),
+        cwd=config.cwd,
+        reasoning_effort=config.model_reasoning_effort,
+        rollout_path=origin.file.path,
+    )
+    for note in origin.notes:
+        yield BackgroundEvent(message=note)
+    for warning in config.warnings:
+        yield WarningEvent(message=warning)
+    if not model.info.is_known:
+        yield WarningEvent(message=unknown_model_warning(model.name))
+    previous = origin.previous_model
+    if previous is not None and previous != model.name:
+        yield WarningEvent(
+            message=f"This session was recorded with model `{previous}` but is resuming with `{model.name}`. "
+            f"Consider switching back to `{previous}` as it may affect Codex performance."
+        )
+
+
+async def _open_after_first_request(http: Http, pool: LatePool) -> None:
+    await http.first_sent.wait()
+    pool.open_soon()
+
+
+@asynccontextmanager
+async def open_threads(
+    *, identity: Identity, env: Mapping[str, str] = os.environ, launched: Launched | None = None
+) -> AsyncIterator[ThreadManager]:
+    """The engine for the time of the block. Afterwards no thread, no process and no connection of it is left."""
+    raised: BaseException | None = None
+    async with (
+        open_late_pool(env, launched) as pool,
+        open_http(env) as http,
+        trio.open_nursery() as nursery,
+    ):
+        threads = ThreadManager(pool, http, identity=identity, env=env, nursery=nursery)
+        nursery.start_soon(_open_after_first_request, http, pool)
+        try:
+            yield threads
+        except BaseException as error:
+            # Raised below: a nursery would wrap it.
+            raised = error
+            nursery.cancel_scope.cancel()
+        else:
+            await threads.shut_down()
+            nursery.cancel_scope.cancel()
+    if raised is not None:
+        raise raised

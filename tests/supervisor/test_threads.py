@@ -1,0 +1,412 @@
+"""Threads of one supervisor: their first event, their files, and that none touches another."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from pycodex.protocol.errors import UserFacing
+from pycodex.protocol.events.error import BackgroundEvent, ErrorEvent, WarningEvent
+from pycodex.protocol.events.exec import ExecCommandBegin, ExecCommandEnd
+from pycodex.protocol.events.message import AgentMessage
+from pycodex.protocol.events.turn import SessionConfigured, ShutdownComplete, TaskComplete, TokenCount, TurnAborted
+from pycodex.protocol.ops import Answer, UserTurn
+from pycodex.protocol.user_input import Text
+from pycodex.supervisor.model.scripted import Hold, Reply, Request, refuse, say
+from pycodex.supervisor.rollout.listing import Filters
+from pycodex.supervisor.rollout.reader import RolloutUnreadable
+from support.engine import Place, Talk, line_kinds, lines_of, of_kind, open_engine, open_place, outputs, run, said
+from support.marked import Mark
+from support.waiting import eventually_async
+
+# Nothing that a front-end may give.
+ODD: Any = object()
+UNHASHABLE: Any = ["no", "id"]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with open_place(tmp_path) as opened:
+        yield opened
+
+
+async def test_first_event_tells_what_the_thread_is(place: Place) -> None:
+    async with open_engine(place, []) as engine:
+        config = engine.config('model_reasoning_effort="low"')
+        thread = await engine.threads.start(config, source="exec")
+        first = await thread.next_event()
+        assert first == SessionConfigured(
+            session_id=thread.thread_id,
+            model="gpt-5.4",
+            model_provider_id="mock",
+            approval_policy="never",
+            sandbox_policy={"type": "read-only"},
+            cwd=str(place.workspace),
+            reasoning_effort="low",
+            rollout_path=thread.rollout_path,
+        )
+        assert thread.rollout_path is not None
+        assert thread.rollout_path.endswith(f"-{thread.thread_id}.jsonl")
+        assert place.sessions() == []
+
+
+async def test_second_events_are_what_is_wrong_with_the_settings(place: Place) -> None:
+    skill = place.home / "skills" / "bad" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("no frontmatter")
+    async with open_engine(place, []) as engine:
+        talk = await engine.start('model="mystery"')
+        events = await talk.turn("go")
+        assert [type(event) for event in events[:2]] == [BackgroundEvent, WarningEvent]
+        assert str(skill) in events[0].message
+        assert "Model metadata for `mystery` not found" in events[1].message
+
+
+async def test_head_of_the_file_tells_where_it_comes_from(place: Place) -> None:
+    async with open_engine(place, []) as engine:
+        talk = await engine.start()
+        await talk.turn("go")
+        head = place.lines()[0]["payload"]
+        assert head["id"] == talk.thread.thread_id
+        assert (head["source"], head["originator"], head["cli_version"]) == ("exec", "codex_exec", "0.116.0")
+        assert (head["cwd"], head["model_provider"]) == (str(place.workspace), "mock")
+        assert head["base_instructions"]["text"] == engine.server.requests[0].body["instructions"]
+
+
+async def test_ephemeral_thread_writes_no_file(place: Place) -> None:
+    async with open_engine(place, []) as engine:
+        talk = await engine.start(ephemeral=True)
+        await talk.turn("go")
+        await talk.turn("more")
+        assert talk.thread.rollout_path is None
+        assert not (place.home / "sessions").exists()
+        assert said(engine.inputs[1], "assistant") == ["done"]
+
+
+async def test_resumed_thread_goes_on_where_it_ended(place: Place) -> None:
+    async with open_engine(place, [Reply(parts=run("echo hi", "c"))]) as engine:
+        talk = await engine.start()
+        await talk.turn("one")
+        before, thread_id = [request.body for request in engine.server.requests], talk.thread.thread_id
+    (path,) = place.sessions()
+    size = path.stat().st_size
+    async with open_engine(place, []) as engine:
+        talk = await engine.resume(path, 'model_verbosity="low"')
+        assert talk.thread.thread_id == thread_id
+        assert path.stat().st_size == size
+        await talk.turn("two")
+        body = engine.server.requests[0].body
+        assert body["instructions"] == before[0]["instructions"]
+        assert body["prompt_cache_key"] == thread_id
+        kept = before[-1]["input"]
+        assert body["input"][: len(kept)] == kept
+        assert [item["type"] for item in body["input"][len(kept) :]] == ["message", "message"]
+        assert said(body["input"], "user")[-1] == "two"
+        assert of_kind(talk.events, TokenCount)[-1].info["total_token_usage"]["total_tokens"] == 360
+        assert of_kind(talk.events, TokenCount)[0].info["total_token_usage"]["total_tokens"] == 240
+        assert line_kinds(place.lines()).count("session_meta") == 1
+
+
+async def test_resumed_thread_keeps_its_instructions_unless_the_settings_name_others(place: Place) -> None:
+    own = place.home / "own.md"
+    own.write_text("Be brief.")
+    named = f"model_instructions_file={json.dumps(str(own))}"
+    async with open_engine(place, []) as engine:
+        await (await engine.start(named)).turn("one")
+    (path,) = place.sessions()
+    async with open_engine(place, []) as engine:
+        talk = await engine.resume(path)
+        await talk.turn("two")
+        await talk.thread.shut_down()
+        own.write_text("Be long.")
+        await (await engine.resume(path, named)).turn("three")
+        assert [request.body["instructions"] for request in engine.server.requests] == ["Be brief.", "Be long."]
+
+
+async def test_resumed_with_another_model_says_so(place: Place) -> None:
+    async with open_engine(place, []) as engine:
+        await (await engine.start()).turn("one")
+    (path,) = place.sessions()
+    async with open_engine(place, []) as engine:
+        talk = await engine.resume(path, 'model="gpt-5.2"')
+        events = await talk.turn("two")
+        (warning,) = of_kind(events, WarningEvent)
+        assert "recorded with model `gpt-5.4` but is resuming with `gpt-5.2`" in warning.message
+        assert any("<model_switch>" in text for text in said(engine.inputs[0], "developer"))
+
+
+async def test_thread_that_runs_is_not_resumed_twice(place: Place) -> None:
+    async with open_engine(place, []) as engine:
+        talk = await engine.start()
+        await talk.turn("one")
+        (path,) = place.sessions()
+        found: list[Any] = []
+
+        async def resume() -> None:
+            found.append(await engine.threads.resume(engine.config(), str(path)))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(resume)
+            nursery.start_soon(resume)
+        assert found == [talk.thread, talk.thread]
+        await talk.thread.shut_down()
+        found.clear()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(resume)
+            nursery.start_soon(resume)
+        assert found[0] is found[1]
+        assert found[0] is not talk.thread
+
+
+async def test_files_that_cannot_be_resumed_are_refused_in_words(place: Place) -> None:
+    empty = place.home / "empty.jsonl"
+    empty.write_text("")
+    async with open_engine(place, []) as engine:
+        with pytest.raises(RolloutUnreadable, match="empty session file"):
+            await engine.resume(empty)
+        with pytest.raises(RolloutUnreadable, match="No such file"):
+            await engine.resume(place.home / "none.jsonl")
+        # The engine is none the worse for it.
+        assert (await (await engine.start()).turn("go"))[-1].last_agent_message == "done"
+
+
+async def test_settings_that_cannot_be_used_are_refused_in_words(place: Place) -> None:
+    catalog = place.home / "models.json"
+    catalog.write_text("{")
+    async with open_engine(place, []) as engine:
+        with pytest.raises(UserFacing, match=r"models\.json"):
+            await engine.start(f"model_catalog_json={json.dumps(str(catalog))}")
+
+
+async def test_call_without_an_output_is_told_as_aborted_and_not_run_again(place: Place) -> None:
+    async with open_engine(place, [Reply(parts=[*say("x"), *run(f"touch {place.workspace}/ran", "c")])]) as engine:
+        await (await engine.start("sandbox_mode=danger-full-access")).turn("one")
+    (path,) = place.sessions()
+    (place.workspace / "ran").unlink()
+    kept = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(kept[: [json.loads(line)["payload"].get("call_id") for line in kept].index("c") + 1]))
+    async with open_engine(place, []) as engine:
+        await (await engine.resume(path, "sandbox_mode=danger-full-access")).turn("two")
+        assert outputs(engine.inputs[0]) == {"c": "aborted"}
+    assert not (place.workspace / "ran").exists()
+
+
+async def test_fork_goes_its_own_way(place: Place) -> None:
+    async with open_engine(place, []) as engine:
+        talk = await engine.start()
+        await talk.turn("one")
+        (path,) = place.sessions()
+        thread = await engine.threads.fork(engine.config(), str(path), source="exec")
+        configured = await thread.next_event()
+        assert isinstance(configured, SessionConfigured)
+        assert configured.forked_from_id == talk.thread.thread_id != thread.thread_id
+        assert thread.rollout_path is not None
+        # It is there at once, with all that was.
+        copied = lines_of(thread.rollout_path)
+        assert line_kinds(copied) == ["session_meta", *line_kinds(lines_of(path))]
+        assert copied[0]["payload"]["forked_from_id"] == talk.thread.thread_id
+        fork = Talk(thread)
+        await fork.turn("here")
+        await talk.turn("there")
+        here, there = engine.inputs[1:]
+        assert said(here, "user")[-1] == "here"
+        assert said(there, "user")[-1] == "there"
+        assert "here" not in said(there, "user")
+        assert here[: len(engine.inputs[0])] == engine.inputs[0]
+        # It is told everything again: what the origin was told was about the origin.
+        assert len(said(here, "developer")) == 2
+        assert len(said(there, "developer")) == 1
+
+
+async def test_ephemeral_fork_leaves_no_file(place: Place) -> None:
+    async with open_engine(place, []) as engine:
+        await (await engine.start()).turn("one")
+        (path,) = place.sessions()
+        fork = await engine.threads.fork(engine.config(ephemeral=True), str(path), source="exec")
+        talk = await engine.talk_with(fork)
+        await talk.turn("two")
+        assert said(engine.inputs[1], "user")[-1] == "two"
+        assert "one" in said(engine.inputs[1], "user")
+        assert place.sessions() == [path]
+
+
+async def test_archiving_a_running_thread_ends_it_first(place: Place) -> None:
+    home = str(place.home)
+    mark = Mark()
+    async with open_engine(place, [Reply(parts=[*run(f"sleep {mark}", "c"), Hold()])]) as engine:
+        talk = await engine.start()
+        await talk.say("go")
+        await talk.until(ExecCommandBegin)
+        archived = await engine.threads.archive(home, talk.thread.thread_id)
+        assert not mark.alive()
+        assert place.sessions() == []
+        assert line_kinds(lines_of(archived))[-1] == "turn_aborted"
+        rest = await talk.rest()
+        assert (of_kind(rest, TurnAborted) != [], rest[-1]) == (True, ShutdownComplete())
+        with pytest.raises(UserFacing, match="no rollout found for thread id"):
+            await engine.threads.archive(home, talk.thread.thread_id)
+        path = engine.threads.unarchive(home, talk.thread.thread_id)
+        assert [str(found) for found in place.sessions()] == [path] == [talk.thread.rollout_path]
+        again = await engine.resume(path)
+        await again.turn("more")
+        assert outputs(engine.inputs[1])["c"].startswith("aborted by user")
+        with pytest.raises(UserFacing, match="no archived rollout found for thread id"):
+            engine.threads.unarchive(home, talk.thread.thread_id)
+
+
+async def test_threads_are_listed_by_their_files(place: Place) -> None:
+    async with open_engine(place, []) as engine:
+        ids = []
+        for text in ("one", "two"):
+            talk = await engine.start()
+            await talk.turn(text)
+            ids.append(talk.thread.thread_id)
+        await engine.start()
+        page = engine.threads.list(str(place.home), Filters(default_provider="mock"))
+        assert {thread.thread_id: thread.preview for thread in page.threads} == dict(
+            zip(ids, ("one", "two"), strict=True)
+        )
+
+
+def scripted_by_thread(request: Request) -> Reply:
+    """Each thread is told what it said itself; some providers are bad, some answers are."""
+    body = request.body
+    said_last = said(body["input"], "user")[-1]
+    number = int(said_last.split()[1])
+    if body["input"][-1]["type"] == "function_call_output":
+        return Reply(parts=say(f"thread {number} ran {body['input'][-1]['output'].splitlines()[-1]}"))
+    if number % 5 == 1:
+        return refuse(400, f"no {number}")
+    if number % 5 == 2:
+        return Reply(parts=[b"\x00garbage\xff\n\n"], is_complete=False)
+    return Reply(parts=run(f"echo {number}", f"c{number}"))
+
+
+async def test_fifty_threads_at_once_know_nothing_of_each_other(place: Place) -> None:
+    ends: dict[int, list[Any]] = {}
+    async with open_engine(place, scripted_by_thread) as engine:
+
+        async def live(number: int) -> None:
+            talk = await engine.start()
+            wrong: tuple[Any, ...] = (ODD,) if number % 5 == 3 else ()
+            await talk.thread.submit(UserTurn(items=(Text(text=f"thread {number}"), *wrong)))
+            await talk.ended()
+            if number % 5 == 4:
+                # A wish that makes no sense at all ends the thread, and only that.
+                await talk.thread.submit(Answer(request_id=UNHASHABLE, value=None))
+                await talk.rest()
+            ends[number] = talk.events
+
+        async with trio.open_nursery() as nursery:
+            for number in range(50):
+                nursery.start_soon(live, number)
+        assert len(engine.server.requests) == 20 * 2 + 20
+    for number, events in ends.items():
+        errors = [event.message for event in of_kind(events, ErrorEvent)]
+        answers = [event.message for event in of_kind(events, AgentMessage)]
+        match number % 5:
+            case 0:
+                assert (errors, answers) == ([], [f"thread {number} ran {number}"])
+            case 1:
+                assert [f'"no {number}"' in error for error in errors] == [True]
+            case 2:
+                assert errors == ["stream disconnected before completion: stream closed before response.completed"]
+            case 3:
+                assert [error.startswith("unexpected AttributeError") for error in errors] == [True]
+            case _:
+                assert answers == [f"thread {number} ran {number}"]
+                assert [error.startswith("the thread ended unexpectedly") for error in errors] == [True]
+        assert all(event.thread_id == events[0].session_id for event in events if hasattr(event, "thread_id"))
+    # Those whose first words made no sense never came to have a file.
+    files = [lines_of(path) for path in place.sessions()]
+    told = [
+        [line["payload"]["message"] for line in lines if "user_message" in line["payload"].values()] for lines in files
+    ]
+    assert sorted(told) == sorted([f"thread {number}"] for number in range(50) if number % 5 != 3)
+
+
+async def test_turn_that_cannot_be_made_ends_alone(place: Place) -> None:
+    async with open_engine(place, []) as engine:
+        talk = await engine.start()
+        await talk.thread.submit(UserTurn(items=(), model=ODD))
+        (error,) = of_kind(await talk.ended(), ErrorEvent)
+        assert error.message.startswith("unexpected ")
+        await talk.thread.submit(UserTurn(items=(Text(text="go"),), model="gpt-5.4"))
+        assert [event.message for event in of_kind(await talk.ended(), AgentMessage)] == ["done"]
+
+
+async def test_thread_that_has_ended_takes_no_more_wishes(place: Place) -> None:
+    async with open_engine(place, []) as engine:
+        talk = await engine.start()
+        await talk.thread.shut_down()
+        await talk.thread.shut_down()
+        with pytest.raises(UserFacing, match="the thread has ended"):
+            await talk.thread.submit(UserTurn(items=(Text(text="go"),)))
+
+
+async def test_thread_that_dies_takes_its_processes_along_and_no_others(place: Place) -> None:
+    mine, other = Mark(), Mark()
+
+    def script(request: Request) -> Reply:
+        number = said(request.body["input"], "user")[-1]
+        return Reply(parts=[*run(f"sleep {mine if number == 'dies' else other}"), Hold()])
+
+    async with open_engine(place, script) as engine:
+        dies, lives = await engine.start(), await engine.start()
+        for talk, text in ((dies, "dies"), (lives, "lives")):
+            await talk.say(text)
+            await talk.until(ExecCommandBegin)
+        await eventually_async(lambda: mine.sleepers() and other.sleepers())
+        await dies.thread.submit(Answer(request_id=UNHASHABLE, value=None))
+        (error,) = of_kind(await dies.rest(), ErrorEvent)
+        assert error.message == "the thread ended unexpectedly: unhashable type: 'list'"
+        await eventually_async(lambda: not mine.alive())
+        assert other.sleepers()
+        await lives.interrupt()
+        assert isinstance((await lives.ended())[-1], TurnAborted)
+    assert not other.alive()
+
+
+async def test_end_of_the_engine_ends_every_thread_in_good_order(place: Place) -> None:
+    mark = Mark()
+    async with open_engine(place, lambda _: Reply(parts=[*run(f"sleep {mark}"), Hold()])) as engine:
+        talks = [await engine.start() for _ in range(3)]
+        for talk in talks:
+            await talk.say("go")
+            await talk.until(ExecCommandBegin)
+    assert not mark.alive()
+    for talk in talks:
+        rest = await talk.rest()
+        assert rest[-1] == ShutdownComplete()
+        assert len(of_kind(rest, TurnAborted)) == 1
+        assert len(of_kind(rest, ExecCommandEnd)) == 1
+    for path in place.sessions():
+        assert line_kinds(lines_of(path))[-1] == "turn_aborted"
+
+
+async def test_error_of_whoever_uses_the_engine_is_not_wrapped(place: Place) -> None:
+    mark = Mark()
+
+    async def use() -> None:
+        async with open_engine(place, lambda _: Reply(parts=[*run(f"sleep {mark}"), Hold()])) as engine:
+            talk = await engine.start()
+            await talk.say("go")
+            await talk.until(ExecCommandBegin)
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        await use()
+    assert not mark.alive()
+
+
+async def test_thread_started_with_an_unreadable_home_works_without_it(place: Place) -> None:
+    """A file where a folder should be costs the bundled skills their copy, and nothing else."""
+    (place.home / "skills").write_text("in the way")
+    async with open_engine(place, []) as engine:
+        events = await (await engine.start()).turn("go")
+        assert isinstance(events[-1], TaskComplete)
+        assert events[-1].last_agent_message == "done"
+        assert (place.home / "skills").is_file()
