@@ -12,7 +12,7 @@ PACKAGES := $(patsubst %/__init__.py,%,$(wildcard */__init__.py))
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name text; do printf '%-8s %s\n' "$$name" "$$text"; done
 
-demo: $(READY) ## show what the sandbox allows and refuses
+demo: $(READY) ## watch the agent mend a test, and the sandbox stop it
 	@$(BIN)/pycodex demo
 
 test: $(READY) ## run every test, long ones as samples

@@ -5,6 +5,7 @@ from bench.topics import (
     cold_start,
     concurrency,
     dispatch,
+    exec_turn,
     flood,
     growth,
     idle_memory,
@@ -24,5 +25,6 @@ TOPICS: tuple[Topic, ...] = (
     growth.TOPIC,
     version.TOPIC,
     sandbox_command.TOPIC,
+    exec_turn.TOPIC,
     imports.TOPIC,
 )

@@ -1,10 +1,11 @@
-"""What processes hold: memory, descriptors, threads, children.
+"""What processes hold: memory, descriptors, threads, children; and the processor time that they took.
 
 Owns looking at the supervisor (this process), the zygote and the workers from outside. Takes pids, gives plain numbers;
 decides nothing about how much is too much.
 """
 
 import gc
+import resource
 from dataclasses import dataclass
 
 import psutil
@@ -64,6 +65,12 @@ async def holdings(zygote_pid: int) -> Holdings:
         zygote_uss_bytes=uss_bytes(zygote),
         processes=len(processes),
     )
+
+
+def spent_ms() -> float:
+    """Processor time of this process and of all below it that have ended."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages) * 1000
 
 
 def uss_bytes(process: psutil.Process) -> int:

@@ -10,23 +10,30 @@ from support.tree import Import, Module, imports_of, modules
 
 CLI = "from pycodex.supervisor.cli.main import main; sys.exit(main())"
 
-# Modules whose load is part of `pycodex sandbox linux -- COMMAND`.
+# Modules whose load is part of `pycodex sandbox linux -- COMMAND`, or comes before the first process of `pycodex exec`.
 LEAN_MODULES = (
     "protocol.record",
     "protocol.confinement",
+    "protocol.git_syntax",
     "protocol.permissions",
     "protocol.errors",
+    "sandbox.disk",
     "sandbox.survey",
     "sandbox.plan",
     "sandbox.oneshot",
     "sandbox.backend",
+    "supervisor.cli.exec",
+    "supervisor.cli.exec_flags",
+    "supervisor.cli.grammar",
     "supervisor.cli.main",
     "supervisor.cli.options",
+    "supervisor.cli.root_flags",
     "supervisor.cli.sandbox",
     "supervisor.cli.terminal",
     "supervisor.config.early",
     "supervisor.config.features",
     "supervisor.config.sandbox_settings",
+    "supervisor.frontends.exec.request",
     "supervisor.version",
 )
 LEAN_FOLDERS = ("linux_sandbox",)
@@ -90,9 +97,18 @@ def test_one_shot_loads_nothing_heavy(tmp_path: Path) -> None:
     assert heavy(loaded) == set()
 
 
-@pytest.mark.parametrize("module", ["sandbox.oneshot", "supervisor.cli.sandbox"])
+@pytest.mark.parametrize("module", ["sandbox.oneshot", "supervisor.cli.exec", "supervisor.cli.sandbox"])
 def test_one_shot_modules_load_nothing_heavy(module: str) -> None:
     assert heavy(modules_loaded_by(f"import pycodex.{module}")) == set()
+
+
+def test_engine_of_exec_loads_only_what_its_first_request_needs() -> None:
+    loaded = modules_loaded_by("import pycodex.supervisor.frontends.exec.task, httpcore")
+    libraries = {name.partition(".")[0] for name in loaded}
+    assert libraries & {"PIL", "asyncio", "httpx", "lark", "psutil", "pydantic", "tomlkit", "yaml", "zmq"} == set()
+    # What only some requests need, or none before the first answer.
+    later = ("frontends.exec.human", "frontends.exec.progress", "rollout.listing", "rollout.reader", "workers.pool")
+    assert loaded & {f"pycodex.supervisor.{name}" for name in later} == set()
 
 
 @pytest.mark.parametrize("module", sorted(m.name for m in modules() if m.folder == "worker"))

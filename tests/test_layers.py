@@ -20,6 +20,9 @@ class Allowed:
     libraries: tuple[str, ...] = ()
 
 
+# Where a library is imported by another name than it is installed by.
+IMPORT_NAMES = {"pillow": "PIL", "pyyaml": "yaml", "pyzmq": "zmq"}
+
 LEAN_WORDS = ("protocol.confinement", "protocol.record")
 
 FOLDERS = {
@@ -35,7 +38,10 @@ FOLDERS = {
             "protocol",
             *(f"sandbox.{name}" for name in ("plan", "survey", "denial", "diagnosis", "oneshot", "backend")),
         ),
-        libraries=("httpx", "lark", "msgpack", "outcome", "psutil", "pydantic", "trio", "zmq"),
+        libraries=(
+            *("PIL", "httpcore", "httpx", "lark", "msgpack", "outcome", "psutil", "pydantic", "tomlkit", "trio"),
+            *("yaml", "zmq"),
+        ),
     ),
 }
 
@@ -43,7 +49,7 @@ FOLDERS = {
 MODULES = {
     **{
         f"protocol.{name}": Allowed(libraries=("msgpack",))
-        for name in ("confinement", "errors", "frames", "ids", "patch", "permissions", "record")
+        for name in ("confinement", "errors", "frames", "git_syntax", "ids", "patch", "permissions", "record")
     },
     "linux_sandbox.seccomp_build": Allowed(ours=LEAN_WORDS, libraries=("pyseccomp",)),
 }
@@ -128,7 +134,7 @@ def test_every_supervisor_module_has_a_layer() -> None:
 
 def test_libraries_of_the_table_are_declared_dependencies() -> None:
     declared = {
-        line.split(";")[0].split(">=")[0].strip().replace("pyzmq", "zmq")
+        IMPORT_NAMES.get(name := line.split(";")[0].split(">=")[0].strip(), name)
         for line in pyproject()["project"]["dependencies"]
     }
     used = {library for allowed in (*FOLDERS.values(), *MODULES.values()) for library in allowed.libraries}

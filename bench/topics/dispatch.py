@@ -7,8 +7,9 @@ after them.
 from functools import partial
 
 from bench.figures import Figure, Topic, at_most, timing
-from bench.measure import Spread, Variant, awaited, blocking, in_turns, process
+from bench.measure import WARM_UP_CALLS, Spread, Variant, awaited, blocking, in_turns, process
 from bench.orders import BOTH_FLAVOURS, TRUE, confined_order, run_checked, unconfined_order, workspace_write
+from bench.processes import spent_ms
 from bench.rivals import bwrap_argv, sort_out
 from bench.scene import Scene
 from pycodex.protocol.frames import RunCommand
@@ -32,11 +33,12 @@ async def measure(scene: Scene) -> list[Figure]:
             UNCONFINED: _through(pool, unconfined_order(scene)),
             CONFINED: _through(pool, confined),
         }
-        close = await in_turns(variants, rounds=scene.scaled(8, 1), batch=BATCH)
         rivals, missing = sort_out({BWRAP: bwrap_argv(confined.confinement, [TRUE])}, scene)
         variants |= {name: process(argv) for name, argv in rivals.items()}
+        close = await in_turns(variants, rounds=scene.scaled(8, 1), batch=BATCH)
         variants[PLANNING] = blocking(partial(workspace_write, scene, runtime_dir=pool.runtime_dir))
         spaced = await in_turns(variants, rounds=scene.scaled(200, 25))
+    cpu_ms = await _processor_ms(scene)
     return [
         timing(BASELINE, spaced[BASELINE], baseline=spaced[BASELINE]),
         timing(UNCONFINED, spaced[UNCONFINED], baseline=spaced[BASELINE]),
@@ -46,7 +48,23 @@ async def measure(scene: Scene) -> list[Figure]:
         timing(f"{BASELINE}, back to back", close[BASELINE], baseline=close[BASELINE]),
         timing(f"{UNCONFINED}, back to back", close[UNCONFINED], baseline=close[BASELINE]),
         _confined(CONFINED, close, suffix=", back to back"),
+        *(timing(f"{name}, back to back", close[name], baseline=close[BASELINE]) for name in rivals),
+        Figure("processor time of one call, back to back", cpu_ms, note="supervisor, zygote, workers and command"),
     ]
+
+
+async def _processor_ms(scene: Scene) -> float:
+    """Of one confined call and of all that is done to be ready for the next: what calls cost beyond an empty pool."""
+    calls = scene.scaled(200, 25)
+    spent = []
+    for number in (0, calls):
+        before = spent_ms()
+        async with open_pool() as pool:
+            order = confined_order(scene, pool)
+            for _ in range(WARM_UP_CALLS + number):
+                await run_checked(pool, order)
+        spent.append(spent_ms() - before)
+    return (spent[1] - spent[0]) / calls
 
 
 def _through(pool: Pool, order: RunCommand) -> Variant:

@@ -8,8 +8,8 @@ from pycodex.supervisor.workers.pool import Pool, open_pool
 
 CALLS = 2000
 QUICK_CALLS = 100
-# Caches and the allocator's arenas fill in the first calls.
-WARM_UP_CALLS = 100
+# Caches and the allocator's arenas fill in the first calls; what they take levels off after a thousand or so.
+WARM_UP_CALLS = 1500
 KIB = 1 << 10
 # Anything kept for each call, were it only an empty dictionary, would exceed it in 2,000 calls.
 MAX_MEMORY_KIB = 128
@@ -23,7 +23,7 @@ async def measure(scene: Scene) -> list[Figure]:
     calls = scene.scaled(CALLS, QUICK_CALLS)
     async with open_pool() as pool:
         order = confined_order(scene, pool)
-        for _ in range(WARM_UP_CALLS):
+        for _ in range(scene.scaled(WARM_UP_CALLS, QUICK_CALLS)):
             await run_checked(pool, order)
         before = await holdings(_zygote_pid(pool))
         for _ in range(calls):

@@ -12,26 +12,36 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
+    from pycodex.supervisor.cli.root_flags import RootFlags
+
     Command = Callable[[list[str], list[str]], int]
 
 _USAGE = "pycodex [OPTIONS] <COMMAND> [ARGS]"
-_COMMANDS = ("sandbox", "debug", "doctor", "demo", "help")
+_COMMANDS = ("exec", "sandbox", "debug", "config", "features", "doctor", "demo", "help")
 
 HELP = """\
-Run commands in a sandbox that needs no privileges and no helper program
+A coding agent for the terminal, whose commands run in a sandbox that needs no privileges and no helper program
 
 Usage: pycodex [OPTIONS] <COMMAND> [ARGS]
 
 Commands:
-  sandbox  Run one command inside the sandbox [alias: debug]
-  doctor   Check what this machine can enforce, and say how to get more
-  demo     Watch the sandbox allow and refuse things, in a scratch repository
-  help     Show this text, or that of a command
+  exec      Give the agent one task and wait until it is done [alias: e]
+  sandbox   Run one command inside the sandbox
+  doctor    Check what this machine can enforce, and say how to get more
+  demo      Watch a whole turn of the agent, in a scratch repository, without a key
+  config    Show every setting and where it comes from
+  features  List the feature flags, or switch one on or off
+  debug     Show what the model would see
+  help      Show this text, or that of a command
 
 Options:
   -c, --config <key=value>  Set one configuration value, on top of config.toml; the value is TOML or plain text
       --enable <FEATURE>    The same as -c features.FEATURE=true
       --disable <FEATURE>   The same as -c features.FEATURE=false
+  -m, --model <MODEL>       The model to ask
+      --full-auto           Let the agent's commands write in the workspace
+      --dangerously-bypass-approvals-and-sandbox
+                            Run the agent's commands without any sandbox [alias: --yolo]
   -h, --help                Show this text
   -V, --version             Show the version
 
@@ -77,7 +87,7 @@ def _show_version() -> int:
     from pycodex.supervisor.version import VERSION
 
     try:
-        os.write(1, f"pycodex-cli {VERSION}\n".encode())
+        os.write(1, f"codex-cli {VERSION}\n".encode())
     except BrokenPipeError:
         raise
     except OSError:
@@ -97,7 +107,7 @@ def _guarded(command: "Command", argv: "list[str]", overrides: "list[str]") -> i
         complain(str(error))
         return 2
     except UserFacing as error:
-        complain(f"Error: {error}")
+        complain(f"{error.prefix}{error}")
         return error.exit_code
     except Unenforceable as error:
         complain(f"Error: {error}")
@@ -112,15 +122,15 @@ def _guarded(command: "Command", argv: "list[str]", overrides: "list[str]") -> i
 
 
 def _dispatch(argv: "list[str]", overrides: "list[str]") -> int:
-    from pycodex.supervisor.cli.options import GLOBAL_FLAGS, Flag, overrides_of, scan
+    from pycodex.supervisor.cli.options import overrides_of, scan
+    from pycodex.supervisor.cli.root_flags import ROOT_FLAGS, inherited
     from pycodex.supervisor.cli.terminal import complain, say
 
-    version = Flag("-V", "--version")
-    scanned = scan(argv, (*GLOBAL_FLAGS, version), usage=_USAGE, takes_words=False)
+    scanned = scan(argv, ROOT_FLAGS, usage=_USAGE, takes_words=False)
     if scanned.wants_help:
         say(HELP)
         return 0
-    if scanned.has(version.key):
+    if scanned.wants_version:
         return _show_version()
     if not scanned.rest:
         complain(HELP)
@@ -128,7 +138,8 @@ def _dispatch(argv: "list[str]", overrides: "list[str]") -> int:
     word, *rest = scanned.rest
     if word == "help" and not scanned.after_dashes:
         return _help(rest)
-    return _command(word)(rest, [*overrides, *overrides_of(scanned)])
+    root = inherited(scanned, word, _USAGE)
+    return _command(word, root)(rest, [*overrides, *overrides_of(scanned)])
 
 
 def _help(words: "list[str]") -> int:
@@ -140,11 +151,19 @@ def _help(words: "list[str]") -> int:
     return _command(words[0])(["--help"], [])
 
 
-def _command(word: str) -> "Command":
-    if word in ("sandbox", "debug"):
+def _command(word: str, root: "RootFlags | None" = None) -> "Command":
+    if word in ("exec", "e"):
+        from pycodex.supervisor.cli import exec as exec_command
+
+        return lambda argv, overrides: exec_command.run(argv, overrides, root)
+    if word == "sandbox":
         from pycodex.supervisor.cli import sandbox
 
         return sandbox.run
+    if word == "debug":
+        from pycodex.supervisor.cli import debug
+
+        return lambda argv, overrides: debug.run(argv, overrides, root.model if root else None)
     if word == "doctor":
         from pycodex.supervisor.cli import doctor
 
@@ -153,10 +172,14 @@ def _command(word: str) -> "Command":
         from pycodex.supervisor.cli import demo
 
         return demo.run
-    from pycodex.supervisor.cli.options import BadUsage, similar
+    if word == "config":
+        from pycodex.supervisor.cli import config
 
-    meant = similar(word, _COMMANDS)
-    tip = f"\n\n  tip: a similar subcommand exists: '{meant}'" if meant else ""
-    raise BadUsage(
-        f"error: unrecognized subcommand '{word}'{tip}\n\nUsage: {_USAGE}\n\nFor more information, try '--help'."
-    )
+        return config.run
+    if word == "features":
+        from pycodex.supervisor.cli import features
+
+        return lambda argv, overrides: features.run(argv, overrides, root.profile if root else None)
+    from pycodex.supervisor.cli.interactive import refusal
+
+    raise refusal(word, known=_COMMANDS, usage=_USAGE, env=os.environ)

@@ -46,7 +46,8 @@ def launcher(mode: str = "") -> Callable[[], Launched]:
     """A start of this zygote, in one of these modes.
 
     `mute`: workers never greet. `stillborn`: they die at once. `impostor`: they claim to be another process.
-    `disguised`: they claim another flavour. `dead`: the zygote itself dies at once.
+    `disguised`: they claim another flavour. `promising`: they say that they will take more calls. `dead`: the zygote
+    itself dies at once.
     """
     tests_dir = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     return lambda: launch_python(_START, tests_dir, mode)
@@ -142,6 +143,8 @@ class FakeWorker:
             ready = ready.replace(pid=1)
         elif mode == "disguised":
             ready = ready.replace(flavour="unconfined")
+        elif mode == "promising":
+            ready = ready.replace(calls_left=5)
         self.say(ready)
         order = self.hear()
         self.job_id = order.job_id

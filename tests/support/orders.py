@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-import psutil
 import pytest
 import trio
 
@@ -19,7 +18,7 @@ from pycodex.protocol.confinement import Confinement, Entry
 from pycodex.protocol.frames import Output, RunCommand, Started
 from pycodex.supervisor.workers.lease import LiveJob
 from pycodex.supervisor.workers.pool import Pool
-from support.pools import workers_of
+from support.pools import boxes_below, workers_of
 from support.waiting import DEADLINE_SECONDS, eventually_async
 
 ENV = {"PATH": "/usr/bin:/bin"}
@@ -73,12 +72,9 @@ async def boxes_of(pool: Pool, *, at_least: int) -> dict[int, int]:
 def _boxes(pool: Pool) -> dict[int, int]:
     found: dict[int, int] = {}
     for pid in workers_of(pool):
-        try:
-            children = psutil.Process(pid).children()
-        except psutil.NoSuchProcess:
-            continue
-        if len(children) == 1:
-            found[pid] = children[0].pid
+        boxes = boxes_below(pid)
+        if len(boxes) == 1:
+            found[pid] = boxes.pop()
     return found
 
 

@@ -5,9 +5,11 @@ Owns how a test opens a pool in a directory of its own. Knows nothing of what is
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -66,6 +68,23 @@ def workers_of(pool: Pool) -> set[int]:
     except psutil.NoSuchProcess:
         # Killed a moment ago, and not replaced yet.
         return set()
+
+
+def boxes_below(worker: int) -> set[int]:
+    """The first processes of boxes; unlike the worker's template they ignore every signal that they can."""
+    try:
+        return {child.pid for child in psutil.Process(worker).children() if _ignores(child.pid, signal.SIGTERM)}
+    except psutil.NoSuchProcess:
+        return set()
+
+
+def _ignores(pid: int, number: signal.Signals) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return False
+    masks = [int(line.split()[1], 16) for line in status.splitlines() if line.startswith("SigIgn:")]
+    return any(mask >> (number - 1) & 1 for mask in masks)
 
 
 def describe(pid: int) -> str:

@@ -2,11 +2,13 @@
 
 import pytest
 
-from pycodex.supervisor.cli.options import CONFIG, BadUsage, Flag, Scanned, scan, scan_flags_only
+from pycodex.supervisor.cli.options import CONFIG, BadUsage, Flag, Scanned, scan, scan_flags_only, similar
 
 SWITCH = Flag("-s", "--switch")
 VALUE = Flag("-v", "--value", value="WORD")
-FLAGS = (SWITCH, VALUE, CONFIG)
+MANY = Flag("-m", "--many", value="FILE", greedy=True)
+CHOICE = Flag("--choice", value="WORD", choices=("yes", "no"))
+FLAGS = (SWITCH, VALUE, CONFIG, MANY, CHOICE)
 USAGE = "prog [OPTIONS] [WORD]..."
 
 
@@ -26,6 +28,10 @@ def read(*argv: str) -> Scanned:
         (("--value=",), [("--value", "")], []),
         (("-sv", "x"), [("--switch", ""), ("--value", "x")], []),
         (("-c", "a=1", "--config", "b=2"), [("--config", "a=1"), ("--config", "b=2")], []),
+        (("-m", "a", "b", "-s", "c"), [("--many", "a"), ("--many", "b"), ("--switch", "")], ["c"]),
+        (("-m", "a", "--", "b"), [("--many", "a")], ["b"]),
+        (("--many=a", "b"), [("--many", "a")], ["b"]),
+        (("--choice", "no"), [("--choice", "no")], []),
         (("-", "x"), [], ["-", "x"]),
         (("", "x"), [], ["", "x"]),
         ((), [], []),
@@ -79,6 +85,22 @@ TAIL = f"\n\nUsage: {USAGE}{MORE}"
             ("-c", "--switch"),
             "error: a value is required for '--config <key=value>' but none was supplied" + MORE,
         ),
+        (
+            ("-c", "--nope"),
+            "error: unexpected argument '--nope' found\n\n  tip: to pass '--nope' as a value, use '-- --nope'" + TAIL,
+        ),
+        (("-m", ""), "error: a value is required for '--many <FILE>...' but none was supplied" + MORE),
+        (
+            ("--choice",),
+            "error: a value is required for '--choice <WORD>' but none was supplied\n  [possible values: yes, no]"
+            + MORE,
+        ),
+        (
+            ("--choice", "yess"),
+            "error: invalid value 'yess' for '--choice <WORD>'\n  [possible values: yes, no]\n\n"
+            "  tip: a similar value exists: 'yes'" + MORE,
+        ),
+        (("-v", "\udcff"), "error: invalid UTF-8 was detected in one or more arguments" + TAIL),
     ],
 )
 def test_mistake_is_told_in_the_known_shape(argv: tuple[str, ...], text: str) -> None:
@@ -88,3 +110,20 @@ def test_mistake_is_told_in_the_known_shape(argv: tuple[str, ...], text: str) ->
 def test_words_where_none_belong_are_refused() -> None:
     with pytest.raises(BadUsage, match="error: unexpected argument 'word' found"):
         scan_flags_only(("word",), FLAGS, usage=USAGE)
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "meant"),
+    [
+        ("sandboxx", ("color", "sandbox"), "sandbox"),
+        ("jason", ("json", "oss"), "json"),
+        ("i", ("image", "model"), "image"),
+        ("color", ("json", "yolo", "last"), "yolo"),
+        ("ad", ("sandbox", "add-dir"), "add-dir"),
+        ("nope", ("json", "model"), None),
+        ("", ("json",), None),
+        ("x", (), None),
+    ],
+)
+def test_the_most_similar_word_is_found(word: str, known: tuple[str, ...], meant: str | None) -> None:
+    assert similar(word, known) == meant

@@ -53,7 +53,7 @@ def test_network_plan_denies_the_credentials(pycodex: Call, home: Path) -> None:
     network = ("-c", "sandbox_workspace_write.network_access=true")
     shown = rows(pycodex("sandbox", "linux", "--full-auto", "--explain", *network))
     assert shown["network"] == ["on"]
-    assert shown["denied"] == [f"{home}/auth.json (not even readable)"]
+    assert shown["denied"] == [f"{home}/{name} (not even readable)" for name in (".credentials.json", "auth.json")]
 
 
 def test_full_access_is_called_off(pycodex: Call) -> None:

@@ -1,0 +1,201 @@
+"""`exec` for people: what happens, as text on stderr.
+
+Owns the layout. Takes events and functions that write text; knows no descriptor. A command's line stays open while it
+runs, so that its end can complete it; whatever else comes in between begins on a line of its own.
+"""
+
+from collections.abc import Callable
+
+from pycodex.protocol.events.error import BackgroundEvent, DeprecationNotice, ErrorEvent, StreamError, WarningEvent
+from pycodex.protocol.events.exec import ExecCommandBegin, ExecCommandEnd
+from pycodex.protocol.events.message import (
+    AgentMessage,
+    AgentReasoning,
+    AgentReasoningRawContent,
+    WebSearchBegin,
+    WebSearchEnd,
+)
+from pycodex.protocol.events.plan import PlanUpdate
+from pycodex.protocol.events.turn import INTERRUPTED, TaskStarted, TurnAborted
+from pycodex.protocol.events.union import AnyEvent
+from pycodex.supervisor.frontends.exec.facts import ThreadFacts
+from pycodex.supervisor.frontends.exec.outcome import Outcome
+from pycodex.supervisor.frontends.exec.style import BOLD, CYAN, DIM, GREEN, ITALIC, MAGENTA, RED, YELLOW, Style
+from pycodex.supervisor.frontends.exec.texts import retry_text, shown_command
+from pycodex.supervisor.version import VERSION
+
+MAX_OUTPUT_LINES = 20
+_RULE = "--------"
+
+
+def _unchanged(text: str) -> str:
+    return text
+
+
+class HumanRenderer:
+    """Call `start`, `handle` for each event, and `finish` when `outcome.ended`.
+
+    `clean` is applied to all texts that others wrote. `answer` gets the final message; None: it is not wanted.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[str], None],
+        style: Style,
+        *,
+        answer: Callable[[str], None] | None,
+        clean: Callable[[str], str] = _unchanged,
+    ) -> None:
+        self._write = write
+        self._style = style
+        self._answer = answer
+        self._clean = clean
+        self.shows_reasoning = True
+        self.shows_raw_reasoning = False
+        self._open_call: str | None = None
+        self._told_servers = False
+        self._finished = False
+        self.outcome = Outcome()
+
+    def start(self, facts: ThreadFacts, prompt: str) -> None:
+        paint = self._style.paint
+        header = [f"{paint(f'{name}:', BOLD)} {self._clean(value)}" for name, value in facts.header()]
+        user = [paint("user", CYAN), self._clean(prompt)]
+        self._lines(f"pycodex v{VERSION}", _RULE, *header, _RULE, *user)
+
+    def handle(self, event: AnyEvent) -> None:
+        if self._finished:
+            return
+        self.outcome.note(event)
+        match event:
+            case TaskStarted():
+                self._turn_started()
+            case AgentMessage():
+                self._lines(self._style.section("codex"), self._clean(event.message))
+            case AgentReasoning():
+                if self.shows_reasoning:
+                    self._lines(self._style.section("thinking"), self._clean(event.text))
+            case AgentReasoningRawContent():
+                if self.shows_raw_reasoning:
+                    self._lines(self._style.section("thinking"), self._clean(event.text))
+            case ExecCommandBegin():
+                self._command_began(event)
+            case ExecCommandEnd():
+                self._command_ended(event)
+            case WebSearchBegin():
+                self._lines("🌐 Searching the web...")
+            case WebSearchEnd():
+                self._lines(f"🌐 Searched: {self._clean(event.query)}" if event.query else "🌐 Searched the web")
+            case PlanUpdate():
+                self._plan_changed(event)
+            case TurnAborted():
+                self._lines(self.outcome.error or "")
+            case _:
+                self._notice(event)
+
+    def interrupted(self) -> None:
+        """The person ended it, and the engine may not come to say so."""
+        if not self.outcome.ended:
+            self.outcome.note_abort(INTERRUPTED)
+            self._lines(self.outcome.error or "")
+        self.finish()
+
+    def finish(self) -> None:
+        """The tokens, and the final message for who wants it. Whatever comes afterwards is not told."""
+        if self._finished:
+            return
+        self._finished = True
+        self._close_line()
+        usage = self.outcome.usage
+        if usage is not None:
+            fresh = max(usage["input_tokens"] - usage["cached_input_tokens"], 0)
+            self._lines(self._style.paint("tokens used", ITALIC, MAGENTA), f"{fresh + usage['output_tokens']:,}")
+        message = self.outcome.last_message
+        if self._answer is not None and message is not None:
+            self._answer(message if message.endswith("\n") else message + "\n")
+
+    def _lines(self, *texts: str) -> None:
+        """One write, so that nothing gets between."""
+        self._close_line()
+        self._write("".join(f"{text}\n" for text in texts))
+
+    def _close_line(self) -> None:
+        if self._open_call is not None:
+            self._open_call = None
+            self._write("\n")
+
+    def _turn_started(self) -> None:
+        if not self._told_servers:
+            self._told_servers = True
+            self._lines(f"{self._style.paint('mcp startup:', CYAN)} no servers")
+
+    def _command_began(self, event: ExecCommandBegin) -> None:
+        self._close_line()
+        self._write(f"{self._style.section('exec')}\n{self._command(event)}")
+        self._open_call = event.call_id
+
+    def _command(self, event: ExecCommandBegin | ExecCommandEnd) -> str:
+        command = self._style.paint(self._clean(shown_command(event.command)), BOLD)
+        return f"{command} in {self._clean(event.cwd)}"
+
+    def _command_ended(self, event: ExecCommandEnd) -> None:
+        opening = ""
+        if self._open_call != event.call_id:
+            self._close_line()
+            opening = f"{self._style.section('exec')}\n{self._command(event)}"
+        self._open_call = None
+        took = shown_duration(event.duration)
+        if event.exit_code == 0:
+            result = self._style.paint(f" succeeded in {took}:", GREEN)
+        else:
+            result = self._style.paint(f" exited {event.exit_code} in {took}:", RED)
+        output = self._style.paint(self._clean(first_lines(event.aggregated_output)), DIM)
+        self._write(f"{opening}{result}\n{output}\n")
+
+    def _plan_changed(self, event: PlanUpdate) -> None:
+        paint = self._style.paint
+        lines = [paint("Plan update", MAGENTA)]
+        if event.explanation and event.explanation.strip():
+            lines.append(paint(self._clean(event.explanation), ITALIC))
+        for step in event.plan:
+            text = self._clean(step["step"])
+            if step["status"] == "completed":
+                lines.append(f"  {paint('✓', GREEN)} {text}")
+            elif step["status"] == "in_progress":
+                lines.append(f"  {paint('→', CYAN)} {text}")
+            else:
+                lines.append(f"  {paint('•', DIM)} {paint(text, DIM)}")
+        self._lines(*lines)
+
+    def _notice(self, event: AnyEvent) -> None:
+        paint, clean = self._style.paint, self._clean
+        match event:
+            case WarningEvent():
+                self._lines(f"{paint('warning:', BOLD, YELLOW)} {clean(event.message)}")
+            case DeprecationNotice():
+                self._lines(f"{paint('deprecated:', BOLD, MAGENTA)} {clean(event.summary)}")
+                if event.details:
+                    self._lines(f"  {paint(clean(event.details), DIM)}")
+            case ErrorEvent():
+                self._lines(f"{paint('ERROR:', RED)} {clean(event.message)}")
+            case StreamError():
+                self._lines(paint(clean(retry_text(event)), DIM))
+            case BackgroundEvent():
+                self._lines(paint(clean(event.message), DIM))
+            case _:
+                pass
+
+
+def first_lines(output: str) -> str:
+    """Lines end at a newline, with or without a carriage return before it."""
+    lines = output.removesuffix("\n").split("\n", MAX_OUTPUT_LINES)[:MAX_OUTPUT_LINES]
+    return "\n".join(line.removesuffix("\r") for line in lines)
+
+
+def shown_duration(duration: dict[str, int]) -> str:
+    total_ms = duration["secs"] * 1000 + duration["nanos"] // 1_000_000
+    if total_ms < 1000:
+        return f"{total_ms}ms"
+    if total_ms < 60_000:
+        return f"{total_ms / 1000:.2f}s"
+    return f"{total_ms // 60_000}m {total_ms // 1000 % 60:02}s"

@@ -1,0 +1,165 @@
+"""The reference goes on with our session files, and we with its."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pycodex.protocol.ids import new_thread_id
+from pycodex.protocol.items import written
+from pycodex.protocol.model_info import TOKENS, ModelInfo, TruncationPolicy
+from pycodex.protocol.rollout import RESPONSE_ITEM, SessionMeta
+from pycodex.supervisor.context.history import History
+from pycodex.supervisor.rollout.listing import find_by_id, newest
+from pycodex.supervisor.rollout.reader import fork_lines, replay
+from pycodex.supervisor.rollout.writer import RolloutWriter, new_rollout_path
+from support.reference import Reference, reference, reference_binary
+from support.rollouts import STAMP, Item, call, message, output, rolled_back, turn
+
+POLICY = TruncationPolicy(TOKENS, 10_000)
+MODEL = ModelInfo(slug="gpt-5.4", display_name="", context_window=272_000, truncation=POLICY)
+REASONING: Item = {"type": "reasoning", "summary": [], "content": None, "encrypted_content": "b64"}
+
+
+@pytest.fixture
+def binary() -> str:
+    found = reference_binary()
+    if found is None:
+        pytest.skip("no reference binary: set PYCODEX_CODEX_BIN or install @openai/codex with npm")
+    return found
+
+
+def prompt(path: str) -> list[Item]:
+    """What we would send for that file."""
+    history = History()
+    history.record(replay(path).items, POLICY)
+    return [written(item) for item in history.for_prompt(MODEL)]
+
+
+def our_session(there: Reference, lines: Iterable[dict[str, Any]]) -> RolloutWriter:
+    """A file of ours in its home."""
+    thread_id = new_thread_id()
+    path = new_rollout_path(str(there.home), thread_id, 1_772_359_200)
+    meta = SessionMeta(
+        id=thread_id,
+        timestamp=STAMP,
+        cwd=str(there.workspace),
+        originator="pycodex",
+        pycodex="0.0.1",
+        source="exec",
+        model_provider="mock",
+        base_instructions="Be good.",
+    )
+    writer = RolloutWriter.new(path, meta)
+    for line in lines:
+        writer.append(line["type"], line["payload"])
+    writer.materialise()
+    return writer
+
+
+def thread_of(writer: RolloutWriter) -> str:
+    assert writer.path is not None
+    return replay(writer.path).meta.id
+
+
+def test_reference_goes_on_with_our_file(binary: str, shared_dir: Path) -> None:
+    items = [REASONING, call("a"), output("a", "out"), call("lost"), call("b", "custom_tool_call")]
+    middle = [{"type": RESPONSE_ITEM, "payload": item} for item in items]
+    with reference(binary, shared_dir, [[{"say": "four"}]]) as there:
+        lines = [*turn("1", "one", "ä1"), *turn("2", "gone", "a2"), rolled_back(1), *turn("3", "three", "a3", *middle)]
+        writer = our_session(there, lines)
+        writer.close()
+        assert writer.path is not None
+        expected = prompt(writer.path)
+        events = there.exec("resume", thread_of(writer), "go on")
+        assert events[0] == {"type": "thread.started", "thread_id": thread_of(writer)}
+        (sent,) = there.requests()
+        assert sent[: len(expected)] == expected
+        assert sent[-1] == message("user", "go on")
+        assert there.sessions() == [Path(writer.path)]
+        # And we with what it has added.
+        assert prompt(writer.path) == [*sent, message("assistant", "four")]
+
+
+def test_reference_reads_what_we_wrote_behind_half_a_line(binary: str, shared_dir: Path) -> None:
+    with reference(binary, shared_dir, [[{"say": "ok"}]]) as there:
+        writer = our_session(there, turn("1", "one", "a1"))
+        writer.close()
+        assert writer.path is not None
+        with Path(writer.path).open("a") as file:
+            file.write('{"timestamp":"2026-03-01T10:00:00.000Z","type":"event_m')
+        writer = RolloutWriter.resumed(writer.path)
+        for line in turn("2", "two", "a2"):
+            writer.append(line["type"], line["payload"])
+        writer.close()
+        there.exec("resume", thread_of(writer), "go on")
+        (sent,) = there.requests()
+        said = [item["content"][0]["text"] for item in sent if item["type"] == "message"]
+        assert said[:4] == ["one", "a1", "two", "a2"]
+
+
+def test_we_read_what_the_reference_wrote(binary: str, shared_dir: Path) -> None:
+    script = [
+        [{"reason": "hm"}, {"call": "exec_command", "args": {"cmd": "echo é"}}],
+        [{"say": "done"}],
+        [{"say": "again"}],
+    ]
+    with reference(binary, shared_dir, script) as there:
+        (started, *_) = there.exec("-s", "danger-full-access", "do it")
+        (path,) = there.sessions()
+        session = replay(str(path))
+        assert session.meta.id == started["thread_id"]
+        assert session.meta.source == "exec"
+        assert (session.user_turns, session.has_open_call, session.previous_model) == (1, False, "gpt-5.4")
+        assert session.token_info is not None
+        assert session.token_info["total_token_usage"]["total_tokens"] == 240
+        assert session.reference_context is not None
+        assert session.reference_context["cwd"] == str(there.workspace)
+        expected = prompt(str(path))
+        there.exec("-s", "danger-full-access", "resume", "--last", "more")
+        assert there.requests()[-1] == [*expected, message("user", "more")]
+        assert find_by_id(str(there.home), session.meta.id) == str(path)
+        assert newest(str(there.home), provider="mock", cwd=str(there.workspace)) == str(path)
+
+
+def test_both_programs_take_turns_in_one_session(binary: str, shared_dir: Path) -> None:
+    ours = Path(sys.executable).with_name("pycodex")
+    if not ours.exists():
+        pytest.skip("pycodex is not installed here")
+    script = [
+        [{"reason": "hm"}, {"say": "Looking."}, {"call": "exec_command", "args": {"cmd": "echo é; exit 3"}}],
+        [{"say": "one"}],
+        [{"call": "exec_command", "args": {"cmd": "echo two"}}],
+        [{"say": "two"}],
+        [{"say": "three"}],
+    ]
+    with reference(binary, shared_dir, script) as there:
+        (started, *_) = there.exec("--full-auto", "first", binary=str(ours))
+        thread_id = started["thread_id"]
+        (again, *_) = there.exec("--full-auto", "resume", thread_id, "second")
+        (last, *_) = there.exec("--full-auto", "resume", "--last", "third", binary=str(ours))
+        assert again["thread_id"] == last["thread_id"] == thread_id
+        (path,) = there.sessions()
+        _, second, third, fourth, fifth = there.requests()
+        # Each sends what the other has sent and heard, and then what is new.
+        assert third[: len(second)] == second
+        assert third[-1] == message("user", "second")
+        assert fifth[: len(fourth)] == fourth
+        assert fifth[-1] == message("user", "third")
+        assert prompt(str(path)) == [*fifth, message("assistant", "three")]
+
+
+def test_reference_goes_on_with_a_fork_of_its_own_file(binary: str, shared_dir: Path) -> None:
+    with reference(binary, shared_dir, [[{"say": "plum"}], [{"say": "ok"}]]) as there:
+        there.exec("remember plum")
+        (path,) = there.sessions()
+        expected = prompt(str(path))
+        origin = replay(str(path)).meta
+        thread_id = new_thread_id()
+        lines = fork_lines(str(path), origin.replace(id=thread_id, forked_from_id=origin.id))
+        RolloutWriter.forked(new_rollout_path(str(there.home), thread_id, 1_772_359_200), lines).close()
+        (started, *_) = there.exec("resume", thread_id, "what was it")
+        assert started["thread_id"] == thread_id
+        assert there.requests()[-1] == [*expected, message("user", "what was it")]
