@@ -191,6 +191,10 @@ class FakeWorker:
     def do_true(self, _: RunCommand) -> None:
         self.exit()
 
+    def do_who(self, _: RunCommand) -> None:
+        self.output(str(os.getpid()).encode())
+        self.exit()
+
     def do_say(self, _: RunCommand, out: str, err: str = "", code: str = "0") -> None:
         self.say(Started(job_id=self.job_id, pid=os.getpid()))
         if out:
