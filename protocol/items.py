@@ -169,7 +169,7 @@ def output_for(call: "Item", output: "str | list[Part]") -> "Item":
             "call_id": call_id_of(call),
             "status": "completed",
             "execution": "client",
-            "tools": [],
+            "tools": output if isinstance(output, list) else [],
         }
     return {"type": kind, "call_id": call_id_of(call) or "", "output": output}
 

@@ -1,7 +1,9 @@
 """All events in one type."""
 
+from pycodex.protocol.events.dynamic_tool import DynamicToolCallRequest, DynamicToolCallResponse
 from pycodex.protocol.events.error import BackgroundEvent, DeprecationNotice, ErrorEvent, StreamError, WarningEvent
 from pycodex.protocol.events.exec import ExecCommandBegin, ExecCommandEnd, ExecCommandOutputDelta, TerminalInteraction
+from pycodex.protocol.events.image import ViewImageToolCall
 from pycodex.protocol.events.message import (
     AgentMessage,
     AgentMessageContentDelta,
@@ -16,7 +18,9 @@ from pycodex.protocol.events.message import (
     WebSearchBegin,
     WebSearchEnd,
 )
+from pycodex.protocol.events.patch import PatchApplyBegin, PatchApplyEnd, TurnDiff
 from pycodex.protocol.events.plan import PlanUpdate
+from pycodex.protocol.events.question import RequestUserInput
 from pycodex.protocol.events.turn import (
     ModelReroute,
     SessionConfigured,
@@ -36,6 +40,8 @@ AnyEvent = (
     | AgentReasoningSectionBreak
     | BackgroundEvent
     | DeprecationNotice
+    | DynamicToolCallRequest
+    | DynamicToolCallResponse
     | ErrorEvent
     | ExecCommandBegin
     | ExecCommandEnd
@@ -43,9 +49,12 @@ AnyEvent = (
     | ItemCompleted
     | ItemStarted
     | ModelReroute
+    | PatchApplyBegin
+    | PatchApplyEnd
     | PlanUpdate
     | ReasoningContentDelta
     | ReasoningRawContentDelta
+    | RequestUserInput
     | SessionConfigured
     | ShutdownComplete
     | StreamError
@@ -55,7 +64,9 @@ AnyEvent = (
     | ThreadNameUpdated
     | TokenCount
     | TurnAborted
+    | TurnDiff
     | UserMessage
+    | ViewImageToolCall
     | WarningEvent
     | WebSearchBegin
     | WebSearchEnd

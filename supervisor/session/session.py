@@ -24,7 +24,6 @@ from pycodex.protocol.turn_context import TurnContext
 from pycodex.protocol.user_input import UserInput
 from pycodex.supervisor.context.fragments import turn_aborted_marker
 from pycodex.supervisor.rollout.writer import RolloutUnwritable
-from pycodex.supervisor.session.pending import Pending
 from pycodex.supervisor.session.state import ThreadState
 from pycodex.supervisor.session.turn import RegularTurn
 
@@ -59,7 +58,6 @@ class Session:
 
     def __init__(self, state: ThreadState, nursery: trio.Nursery) -> None:
         self.state = state
-        self.pending = Pending()
         self.over = trio.Event()
         """Nothing of it is left."""
         self._nursery = nursery
@@ -103,7 +101,7 @@ class Session:
                     case Interrupt():
                         await self._interrupt()
                     case Answer(request_id=request_id, value=value):
-                        self.pending.answer(request_id, value)
+                        self.state.pending.answer(request_id, value)
                     case Shutdown():
                         break
         await self._interrupt()
@@ -158,4 +156,4 @@ class Session:
         if active is not None:
             active.scope.cancel()
             await active.over.wait()
-            self.pending.give_up()
+            self.state.pending.give_up()

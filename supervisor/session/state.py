@@ -14,6 +14,7 @@ from pycodex.supervisor.model.client import ModelClient
 from pycodex.supervisor.model.usage import UsageLedger
 from pycodex.supervisor.session.journal import Journal
 from pycodex.supervisor.session.notify import Notifier
+from pycodex.supervisor.session.pending import Pending
 from pycodex.supervisor.session.settings import Settings, TurnMaker
 from pycodex.supervisor.tools.services import ToolServices
 
@@ -33,6 +34,7 @@ class ThreadState:
     """What the model is told of its surroundings; with the instructions that every request carries."""
     verbosity: str | None = None
     service_tier: str | None = None
+    pending: Pending = field(default_factory=Pending)
     usage: UsageLedger = field(default_factory=UsageLedger)
     rate_limits: dict[str, Any] | None = None
     reasoning_included: bool = False

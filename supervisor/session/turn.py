@@ -25,6 +25,7 @@ from pycodex.supervisor.session.turn_metadata import TurnMetadata
 from pycodex.supervisor.tools.offered import offered
 from pycodex.supervisor.tools.router import Router
 from pycodex.supervisor.tools.tool import ToolScope
+from pycodex.supervisor.workspace.turn_diff import TurnChanges
 
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item
@@ -40,7 +41,14 @@ class RegularTurn:
         self._journal = state.journal
         tools = offered(turn, state.tools)
         self._specs = [tool.spec(turn) for tool in tools]
-        scope = ToolScope(turn, state.journal.tell, state.tools, self._warn_model)
+        scope = ToolScope(
+            turn=turn,
+            emit=state.journal.tell,
+            services=state.tools,
+            warn=self._warn_model,
+            answer_to=state.pending.answer_to,
+            changes=TurnChanges(turn.cwd),
+        )
         source = state.client.turn(TurnMetadata(turn).header)
         self._sampler = Sampler(state, turn, source, ToolSet(Router(tools), scope))
 

@@ -4,8 +4,8 @@ Owns the interface between the turn loop and the tools. A tool raises ModelFacin
 that it raises is a bug. What it needs from above it is given in its scope: a tool knows no session and no front-end.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pycodex.protocol.events.union import AnyEvent
@@ -16,6 +16,7 @@ from pycodex.protocol.turn_context import TurnContext
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item, Part
     from pycodex.supervisor.tools.services import ToolServices
+    from pycodex.supervisor.workspace.turn_diff import TurnChanges
 
 ToolSpec = dict[str, Any]
 
@@ -30,11 +31,13 @@ class ToolCall:
     arguments: str
     """The text of the arguments: JSON for a function, free text for a custom tool."""
     namespace: str | None = None
+    action: Mapping[str, Any] = field(default_factory=dict)
+    """What a call that comes as a map asks for: that of a local shell, or of a tool search."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """What the model is told: a text, or parts with pictures."""
+    """What the model is told: a text, or parts with pictures; of a tool search, the specifications it found."""
 
     output: "str | list[Part]"
     usage: Exited | None = None
@@ -51,6 +54,10 @@ class ToolScope:
     services: "ToolServices"
     warn: Callable[[str], None]
     """Puts `Warning: TEXT` into the history as a message of the user's."""
+    answer_to: Callable[[str], Awaitable[object]]
+    """Waits for the answer to a question, by the id that its event carried. Raises Unanswered if none will come."""
+    changes: "TurnChanges"
+    """What the turn has changed by patches so far."""
 
 
 class Tool(Protocol):
@@ -82,7 +89,11 @@ def call_of(item: "Item") -> ToolCall | None:
     if kind == CUSTOM_TOOL_CALL:
         return ToolCall(kind, item["call_id"], item["name"], item["input"])
     if kind == LOCAL_SHELL_CALL:
-        return ToolCall(kind, call_id_of(item) or "", "local_shell", "")
+        return ToolCall(kind, call_id_of(item) or "", "local_shell", "", action=_map(item["action"]))
     if kind == TOOL_SEARCH_CALL and item["execution"] == "client":
-        return ToolCall(kind, call_id_of(item) or "", "tool_search", "")
+        return ToolCall(kind, call_id_of(item) or "", "tool_search", "", action=_map(item["arguments"]))
     return None
+
+
+def _map(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

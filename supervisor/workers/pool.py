@@ -14,7 +14,7 @@ import msgpack
 import trio
 
 from pycodex.protocol.confinement import Confinement, Enforced
-from pycodex.protocol.frames import MAX_ITEMS, RunFileJob
+from pycodex.protocol.frames import MAX_ITEMS, Exited, RunFileJob
 from pycodex.supervisor.workers.endpoint import Endpoint
 from pycodex.supervisor.workers.fair import FairGate
 from pycodex.supervisor.workers.keeper import Keeper
@@ -39,6 +39,14 @@ SHUTDOWN_GRACE_S = 2.0
 class PoolSettings:
     max_running: int = 64
     workers: RosterSettings = field(default_factory=RosterSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class FileAnswer:
+    """What a file job answered, and what it took."""
+
+    value: object
+    exited: Exited
 
 
 class Pool:
@@ -90,8 +98,8 @@ class Pool:
 
     async def run_file_job(
         self, name: str, arguments: Mapping[str, object], *, cwd: str, confinement: Confinement, session_id: str = ""
-    ) -> object:
-        """Run a named job inside the confined child; gives what it answered, or raises JobFailed with its text."""
+    ) -> FileAnswer:
+        """Run a named job inside the confined child. Raises JobFailed with its text if it could not be done."""
         order = RunFileJob(
             job_id="", name=name, arguments=msgpack.packb(dict(arguments)), cwd=cwd, confinement=confinement
         )
@@ -102,7 +110,7 @@ class Pool:
             raise JobFailed(f"{name} {how}" + (f": {detail}" if detail else ""))
         if done.stdout.dropped_bytes:
             raise JobFailed(f"{name}: the answer exceeds {order.output_cap_bytes} bytes")
-        return _decode_answer(name, done.stdout.data)
+        return FileAnswer(_decode_answer(name, done.stdout.data), done.exited)
 
     async def _dispatch_in_turn(self, job: Job, session_id: str) -> None:
         if not self._gate.try_enter():

@@ -257,7 +257,7 @@ async def test_file_job_reads_a_file(real_pools: Pools, tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_text("one\ntwo\n", encoding="utf-8")
     async with real_pools.open() as pool:
-        answer = await pool.run_file_job("read_file", {"path": str(path)}, cwd="/", confinement=CONFINED)
+        answer = (await pool.run_file_job("read_file", {"path": str(path)}, cwd="/", confinement=CONFINED)).value
         assert isinstance(answer, dict)
         assert answer["lines"] == ["one", "two"]
         with pytest.raises(JobFailed, match="No such file"):

@@ -17,12 +17,14 @@ from pycodex.protocol.items import FUNCTION_CALL
 from pycodex.protocol.model_info import TOKENS, ModelInfo, TruncationPolicy
 from pycodex.protocol.permissions import Permissions
 from pycodex.protocol.turn_context import Shell, TurnContext
+from pycodex.supervisor.session.pending import Pending
 from pycodex.supervisor.tools.offered import offered
 from pycodex.supervisor.tools.processes import Processes
 from pycodex.supervisor.tools.router import Router
 from pycodex.supervisor.tools.services import ToolServices
 from pycodex.supervisor.tools.tool import ToolAnswer, ToolCall, ToolScope
 from pycodex.supervisor.workers.pool import Pool
+from pycodex.supervisor.workspace.turn_diff import TurnChanges
 from support.waiting import eventually_async
 
 POLICY = TruncationPolicy(TOKENS, 10_000)
@@ -60,11 +62,20 @@ class Bench:
         self.services = services
         self.events: list[Event] = []
         self.warnings: list[str] = []
+        self.pending = Pending()
+        self.changes = TurnChanges(turn.cwd)
         self._calls = 0
 
     @property
     def scope(self) -> ToolScope:
-        return ToolScope(turn=self.turn, emit=self.events.append, services=self.services, warn=self.warnings.append)
+        return ToolScope(
+            turn=self.turn,
+            emit=self.events.append,
+            services=self.services,
+            warn=self.warnings.append,
+            answer_to=self.pending.answer_to,
+            changes=self.changes,
+        )
 
     async def answer(self, name: str, arguments: object) -> ToolAnswer:
         self._calls += 1

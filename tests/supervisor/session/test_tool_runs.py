@@ -15,7 +15,7 @@ from pycodex.protocol.turn_context import TurnContext
 from pycodex.supervisor.session.tool_runs import ToolRuns
 from pycodex.supervisor.tools.router import Router
 from pycodex.supervisor.tools.tool import ToolAnswer, ToolCall, ToolScope, ToolSpec, call_of
-from support.tool_calls import make_turn
+from support.tool_calls import Bench, make_turn
 
 
 @dataclass
@@ -35,8 +35,7 @@ class Fake:
 
 def runs_of(nursery: trio.Nursery, *tools: Fake) -> ToolRuns:
     services: Any = None
-    scope = ToolScope(make_turn(), lambda _: None, services, lambda _: None)
-    return ToolRuns(nursery, Router(tools), scope)
+    return ToolRuns(nursery, Router(tools), Bench(make_turn(), services).scope)
 
 
 def start(runs: ToolRuns, name: str, call_id: str) -> None:

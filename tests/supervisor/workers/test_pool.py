@@ -240,7 +240,7 @@ async def test_many_calls_at_once_all_end(fake_pools: Pools, soak: bool) -> None
 
 async def test_file_job_gives_its_decoded_answer(fake_pools: Pools) -> None:
     async with fake_pools.open() as pool:
-        answer = await pool.run_file_job("echo", {"path": "/x", "n": 1}, cwd="/", confinement=Confinement())
+        answer = (await pool.run_file_job("echo", {"path": "/x", "n": 1}, cwd="/", confinement=Confinement())).value
     assert answer == {"name": "echo", "arguments": {"path": "/x", "n": 1}}
 
 

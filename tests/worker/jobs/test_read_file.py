@@ -14,7 +14,8 @@ from support.pools import Pools
 
 
 async def read(pool: Pool, path: object, *, confinement: Confinement = CONFINED, **arguments: object) -> Any:
-    return await pool.run_file_job("read_file", {"path": str(path), **arguments}, cwd="/", confinement=confinement)
+    done = await pool.run_file_job("read_file", {"path": str(path), **arguments}, cwd="/", confinement=confinement)
+    return done.value
 
 
 @pytest.fixture

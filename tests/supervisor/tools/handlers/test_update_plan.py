@@ -2,22 +2,19 @@
 
 from typing import cast
 
-from pycodex.protocol.events.event import Event
 from pycodex.protocol.items import FUNCTION_CALL
 from pycodex.supervisor.tools.handlers.update_plan import UpdatePlan
 from pycodex.supervisor.tools.services import ToolServices
-from pycodex.supervisor.tools.tool import ToolCall, ToolScope
-from support.tool_calls import make_turn
+from pycodex.supervisor.tools.tool import ToolCall
+from support.tool_calls import Bench, make_turn
 
 
 async def test_plan_is_told() -> None:
-    events: list[Event] = []
-    warnings: list[str] = []
-    scope = ToolScope(turn=make_turn(), emit=events.append, services=cast(ToolServices, None), warn=warnings.append)
+    bench = Bench(make_turn(), cast(ToolServices, None))
     arguments = '{"explanation":"why","plan":[{"step":"a","status":"completed"},{"step":"b","status":"in_progress"}]}'
-    answer = await UpdatePlan().run(ToolCall(FUNCTION_CALL, "c", "update_plan", arguments), scope)
-    assert (answer.output, warnings) == ("Plan updated", [])
-    assert [event.to_wire() for event in events] == [
+    answer = await UpdatePlan().run(ToolCall(FUNCTION_CALL, "c", "update_plan", arguments), bench.scope)
+    assert (answer.output, bench.warnings) == ("Plan updated", [])
+    assert [event.to_wire() for event in bench.events] == [
         {
             "type": "plan_update",
             "explanation": "why",

@@ -1,0 +1,10 @@
+"""Events about pictures."""
+
+from pycodex.protocol.events.event import Event
+
+
+class ViewImageToolCall(Event):
+    _tag = "view_image_tool_call"
+
+    call_id: "str"
+    path: "str"
