@@ -21,7 +21,14 @@ class Allowed:
 
 
 # Where a library is imported by another name than it is installed by.
-IMPORT_NAMES = {"pillow": "PIL", "pyyaml": "yaml", "pyzmq": "zmq"}
+IMPORT_NAMES = {
+    "charset-normalizer": "charset_normalizer",
+    "pillow": "PIL",
+    "pyyaml": "yaml",
+    "pyzmq": "zmq",
+    "tree-sitter": "tree_sitter",
+    "tree-sitter-bash": "tree_sitter_bash",
+}
 
 LEAN_WORDS = ("protocol.confinement", "protocol.record")
 
@@ -39,6 +46,7 @@ FOLDERS = {
             *(f"sandbox.{name}" for name in ("plan", "survey", "denial", "diagnosis", "oneshot", "backend")),
         ),
         libraries=(
+            *("charset_normalizer", "tree_sitter", "tree_sitter_bash"),
             *("PIL", "httpcore", "httpx", "lark", "msgpack", "outcome", "psutil", "pydantic", "tomlkit", "trio"),
             *("yaml", "zmq"),
         ),
