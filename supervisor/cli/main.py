@@ -74,10 +74,19 @@ def _fill_closed_streams() -> None:
 
 
 def run(argv: "list[str]") -> int:
-    if os.path.basename(argv[0]) == "codex-linux-sandbox":
+    name = os.path.basename(argv[0])
+    if name == "codex-linux-sandbox":
         from pycodex.supervisor.cli.linux_sandbox_arg0 import run as run_arg0
 
         return _guarded(run_arg0, argv[1:], [])
+    if name in ("apply_patch", "applypatch"):
+        from pycodex.supervisor.cli.apply_patch_arg0 import run as run_apply_patch
+
+        return _guarded(run_apply_patch, argv[1:], [])
+    if argv[1:2] == ["--codex-run-as-apply-patch"]:
+        from pycodex.supervisor.cli.apply_patch_arg0 import run_by_flag
+
+        return _guarded(run_by_flag, argv[2:], [])
     if argv[1:] in (["--version"], ["-V"]):
         return _show_version()
     return _guarded(_dispatch, argv[1:], [])
