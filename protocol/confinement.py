@@ -110,6 +110,8 @@ class Ended(Record):
     peak_rss_bytes: "int" = 0
     survivors: "bool" = False
     """It left processes behind, which end with the box."""
+    processes: "int" = 0
+    """How many processes and threads there were in all; 0 where nobody counts them."""
 
 
 class Outcome(Record):

@@ -76,6 +76,12 @@ def command_execution(
     }
 
 
+def file_change(item_id: str, changes: Mapping[str, Mapping[str, Any]], *, status: str) -> ExecItem:
+    """`changes` as the events of a patch have them; in the order of their paths."""
+    told = [{"path": path, "kind": changes[path]["type"]} for path in sorted(changes)]
+    return {"id": item_id, "type": "file_change", "changes": told, "status": status}
+
+
 def web_search(call_id: str, query: str, action: Mapping[str, Any]) -> ExecItem:
     return {"id": call_id, "type": "web_search", "query": query, "action": action}
 

@@ -20,6 +20,8 @@ MAX_ITEMS = 65536
 STDOUT = "stdout"
 STDERR = "stderr"
 
+TIMEOUT = "timeout"
+
 STDIN_NONE = "none"
 STDIN_BYTES = "bytes"
 STDIN_OPEN = "open"
@@ -55,6 +57,10 @@ class RunCommand(Record):
     output_cap_bytes: "int" = 1 << 20
     credit_bytes: "int" = 1 << 19
     """Bytes that may be sent before more `Credit` comes; the newest of the rest wait, half the cap at most."""
+    head_bytes: "int | None" = None
+    """If given, nothing is wanted of either stream but so many bytes from its beginning; the rest is dropped."""
+    lossless_bytes: "int" = 0
+    """So much of the output is never dropped for want of credit: the command waits until there is some."""
 
 
 class RunFileJob(Record):
@@ -132,10 +138,12 @@ class Exited(Record):
     code: "int | None" = None
     signal: "int | None" = None
     reason: "str" = ""
-    """Why it was ended, if we ended it: `timeout`, the reason of a `Stop`, or a limit with its value."""
+    """Why it was ended, if we ended it: TIMEOUT, the reason of a `Stop`, or a limit with its value."""
     wall_ms: "float" = 0.0
     cpu_ms: "float" = 0.0
     peak_rss_bytes: "int" = 0
+    processes: "int" = 0
+    """How many processes and threads there were in all; 0 where nobody counts them."""
     output_bytes: "int" = 0
     dropped_bytes: "int" = 0
     survivors_killed: "bool" = False

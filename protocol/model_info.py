@@ -47,6 +47,8 @@ class ModelInfo:
     input_modalities: tuple[str, ...] = ("text", "image")
     supports_image_detail_original: bool = False
     supports_search_tool: bool = False
+    searches_images: bool = False
+    """Whether its web search may answer with pictures."""
     experimental_supported_tools: tuple[str, ...] = ()
     base_instructions: str | None = None
     """From a catalogue file of the user's; None: our own prompt."""

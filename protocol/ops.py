@@ -26,6 +26,10 @@ class UserTurn(Record):
     summary: "str | None" = None
     personality: "str | None" = None
     output_schema: "Any" = None
+    mode: "str | None" = None
+    """The collaboration mode: `default` or `plan`."""
+    mode_instructions: "str | None" = None
+    """What the model is told of the mode; it goes with `mode`."""
 
 
 class Interrupt(Record):
@@ -39,8 +43,12 @@ class Answer(Record):
     value: "Any"
 
 
+class CleanBackgroundTerminals(Record):
+    """End every command that goes on after its call, with its whole tree."""
+
+
 class Shutdown(Record):
     """End the thread in good order."""
 
 
-Op = UserTurn | Interrupt | Answer | Shutdown
+Op = UserTurn | Interrupt | Answer | CleanBackgroundTerminals | Shutdown

@@ -42,10 +42,15 @@ class RolloutLine(NamedTuple):
     timestamp: str
     kind: str
     payload: "Payload"
+    figures: "Payload | None" = None
+    """What carrying out a call has taken. A member that only we know, beside those that everybody reads."""
 
     def encode(self) -> bytes:
         """One line with its end."""
-        text = _encode({"timestamp": self.timestamp, "type": self.kind, "payload": self.payload})
+        line: Payload = {"timestamp": self.timestamp, "type": self.kind, "payload": self.payload}
+        if self.figures is not None:
+            line["pycodex"] = self.figures
+        text = _encode(line)
         # Half a surrogate pair is no character; nobody could read a line that held one.
         return text.encode("utf-8", "replace") + b"\n"
 
@@ -111,8 +116,8 @@ def timestamp_of(seconds: float) -> str:
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{milliseconds:03d}Z"
 
 
-def line_now(kind: str, payload: "Payload") -> RolloutLine:
-    return RolloutLine(timestamp_of(time.time()), kind, payload)
+def line_now(kind: str, payload: "Payload", figures: "Payload | None" = None) -> RolloutLine:
+    return RolloutLine(timestamp_of(time.time()), kind, payload, figures)
 
 
 def decode(data: bytes) -> RolloutLine | None:
@@ -138,8 +143,13 @@ def _parsed(data: bytes) -> RolloutLine | None:
         return None
     if type(raw) is not dict or type(raw.get("type")) is not str or type(raw.get("payload")) is not dict:
         return None
-    timestamp = raw.get("timestamp")
-    return RolloutLine(timestamp if type(timestamp) is str else "", raw["type"], raw["payload"])
+    timestamp, figures = raw.get("timestamp"), raw.get("pycodex")
+    return RolloutLine(
+        timestamp if type(timestamp) is str else "",
+        raw["type"],
+        raw["payload"],
+        figures if type(figures) is dict else None,
+    )
 
 
 def is_known_turn_context(payload: "Payload") -> bool:

@@ -11,6 +11,9 @@ from pycodex.protocol.permissions import Permissions, told_as_legacy
 
 ApprovalPolicy = str | dict[str, Any]
 
+DEFAULT_MODE = "default"
+PLAN_MODE = "plan"
+
 
 @dataclass(frozen=True, slots=True)
 class Shell:
@@ -40,13 +43,19 @@ class TurnContext:
     developer_instructions: str | None = None
     output_schema: Any = None
     features: frozenset[str] = frozenset()
+    mode: str = DEFAULT_MODE
+    """How model and person work together: DEFAULT_MODE or PLAN_MODE."""
+    mode_instructions: str | None = None
+    """What the model is told of the mode, if anything."""
 
     @property
     def collaboration_mode(self) -> dict[str, Any]:
-        return {
-            "mode": "default",
-            "settings": {"model": self.model, "reasoning_effort": self.effort, "developer_instructions": None},
+        settings = {
+            "model": self.model,
+            "reasoning_effort": self.effort,
+            "developer_instructions": self.mode_instructions,
         }
+        return {"mode": self.mode, "settings": settings}
 
     def to_rollout(self) -> dict[str, Any]:
         """The payload of a `turn_context` line."""

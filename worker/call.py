@@ -15,6 +15,7 @@ from pycodex.protocol.frames import (
     STDIN_BYTES,
     STDIN_NONE,
     STDOUT,
+    TIMEOUT,
     BadFrame,
     Credit,
     Exited,
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from pycodex.protocol.frames import Fact
 
 _READ_BYTES = 1 << 16
+# As much as the largest pipe holds; whoever goes on writing is not waited for.
+_MOST_LAST_READS = 16
 _STDIN_CAP_BYTES = 4 << 20
 _TIOCSWINSZ = 0x5414
 _MOST_ROWS_OR_COLS = 0xFFFF
@@ -63,7 +66,7 @@ class Call:
         self._birth = birth
         self._engine = host_backend()
         self._poller = select.poll()
-        self._on_ready: dict[int, Callable[[], None]] = {}
+        self._on_ready: dict[int, Callable[[], object]] = {}
         self._streams: dict[int, str] = {}
         self._stdin = b""
         self._stdin_closing = False
@@ -81,7 +84,15 @@ class Call:
         if order.timeout_ms is not None:
             self._deadline = self._started_at + order.timeout_ms / 1000
         credit = order.credit_bytes if isinstance(order, RunCommand) else order.output_cap_bytes
-        self._outflow = Outflow(order.job_id, cap_bytes=order.output_cap_bytes, credit_bytes=credit, send=self._push)
+        self._outflow = Outflow(
+            order.job_id,
+            cap_bytes=order.output_cap_bytes,
+            credit_bytes=credit,
+            send=self._push,
+            lossless_bytes=order.lossless_bytes if isinstance(order, RunCommand) else 0,
+            head_bytes=order.head_bytes if isinstance(order, RunCommand) else None,
+        )
+        self._held_back = False
 
     def run(self, messages: list[bytes]) -> int:
         """`messages` arrived together with the order."""
@@ -140,6 +151,7 @@ class Call:
             self._check_clock()
             self._dealer.flush()
             self._mind_backlog()
+        self._read_what_is_left()
 
     def _is_over(self) -> bool:
         if self._last_fact is not None or self._dealer.closed:
@@ -150,7 +162,7 @@ class Call:
 
     # Descriptors
 
-    def _watch(self, fd: int, handler: "Callable[[], None]", events: int = select.POLLIN) -> None:
+    def _watch(self, fd: int, handler: "Callable[[], object]", events: int = select.POLLIN) -> None:
         self._poller.register(fd, events)
         self._on_ready[fd] = handler
 
@@ -187,6 +199,7 @@ class Call:
             self._stop(order.reason)
         elif isinstance(order, Credit):
             self._outflow.grant(order.size_bytes)
+            self._mind_congestion()
         elif isinstance(order, WriteStdin):
             self._stdin += order.data
             self._stdin_closing = self._stdin_closing or order.close
@@ -253,12 +266,14 @@ class Call:
         if not self._listening:
             return
         fd = self._ends.stdout
-        events = select.POLLIN | (select.POLLOUT if self._stdin else 0)
+        events = (0 if self._held_back else select.POLLIN) | (select.POLLOUT if self._stdin else 0)
         self._unwatch(fd)
-        self._watch(fd, self._terminal_ready, events)
+        if events:
+            self._watch(fd, self._terminal_ready, events)
 
     def _terminal_ready(self) -> None:
-        self._read_stream(self._ends.stdout)
+        if not self._held_back:
+            self._read_stream(self._ends.stdout)
         if self._stdin:
             self._feed_stdin()
 
@@ -273,24 +288,50 @@ class Call:
         drain_ms = self._order.drain_ms if isinstance(self._order, RunCommand) else 0
         self._drain_until = time.monotonic() + drain_ms / 1000
         self._deadline = None
+        # What the pipes still hold fits into what may wait.
+        self._mind_congestion()
 
     # Streams
 
-    def _reader_of(self, fd: int) -> "Callable[[], None]":
+    def _reader_of(self, fd: int) -> "Callable[[], object]":
         return lambda: self._read_stream(fd)
 
-    def _read_stream(self, fd: int) -> None:
+    def _read_stream(self, fd: int) -> bool:
+        """Whether there was anything to read."""
         try:
             data = os.read(fd, _READ_BYTES)
         except BlockingIOError:
-            return
+            return False
         except OSError:
             # A terminal whose last user has gone.
             data = b""
         if data:
             self._outflow.feed(self._streams[fd], data)
+            self._mind_congestion()
         else:
             self._close_stream(fd)
+        return bool(data)
+
+    def _read_what_is_left(self) -> None:
+        """What the pipes hold when time is up: that it was not read yet is not the command's doing."""
+        for fd in tuple(self._streams):
+            for _ in range(_MOST_LAST_READS):
+                if not self._read_stream(fd):
+                    break
+
+    def _mind_congestion(self) -> None:
+        """Let a running command wait while nobody takes what it has said."""
+        hold_back = self._outflow.is_congested and self._ended is None and not self._box_gone
+        if hold_back == self._held_back:
+            return
+        self._held_back = hold_back
+        if self._terminal:
+            self._watch_terminal()
+        elif hold_back:
+            for fd in self._streams:
+                self._unwatch(fd)
+        else:
+            self._watch_streams()
 
     def _close_stream(self, fd: int) -> None:
         self._unwatch(fd)
@@ -345,7 +386,7 @@ class Call:
     def _check_clock(self) -> None:
         if self._deadline is not None and time.monotonic() >= self._deadline:
             self._deadline = None
-            self._stop("timeout")
+            self._stop(TIMEOUT)
         limits = self._order.confinement.limits
         if self._ended is None and not self._reason and self._engine.needs_watch(limits):
             reason = self._engine.exceeded(self._ends.pid, limits)
@@ -392,6 +433,7 @@ class Call:
             wall_ms=(time.monotonic() - self._started_at) * 1000,
             cpu_ms=ended.cpu_ms if ended else 0.0,
             peak_rss_bytes=ended.peak_rss_bytes if ended else 0,
+            processes=ended.processes if ended else 0,
             output_bytes=self._outflow.total_bytes,
             dropped_bytes=self._outflow.dropped_bytes,
             survivors_killed=bool(ended and ended.survivors) and not self._left,

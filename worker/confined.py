@@ -6,6 +6,7 @@ runs with model-chosen input before `confine` has succeeded.
 
 import fcntl
 import os
+import resource
 
 from pycodex.protocol.confinement import Confinement, Ended, Unenforceable
 from pycodex.protocol.record import Record
@@ -99,7 +100,7 @@ class Confined:
         if task.job:
             engine.tell(self._line, "started")
             status = run_file_job(task.job, task.arguments, self._pipes.stdout)
-            engine.tell(self._line, "ended", Ended(status=status << 8).to_plain())
+            engine.tell(self._line, "ended", _ended_job(status).to_plain())
             return
         pid = engine.start(task.argv, task.env, setsid=True, file_actions=self._file_actions(task))
         engine.tell(self._line, "started")
@@ -125,3 +126,14 @@ class Confined:
             return [terminal, (dup, 0, 1), (dup, 0, 2)]
         stdin = (dup, pipes.stdin, 0) if task.has_stdin else (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)
         return [stdin, (dup, pipes.stdout, 1), (dup, pipes.stdout if task.merged else pipes.stderr, 2)]
+
+
+def _ended_job(status: int) -> Ended:
+    """With what this process has used since its birth, which is little before the job."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return Ended(
+        status=status << 8,
+        cpu_ms=(used.ru_utime + used.ru_stime) * 1000,
+        peak_rss_bytes=used.ru_maxrss * 1024,
+        processes=1,
+    )

@@ -97,11 +97,26 @@ class Pool:
         await self._dispatch(job)
 
     async def run_file_job(
-        self, name: str, arguments: Mapping[str, object], *, cwd: str, confinement: Confinement, session_id: str = ""
+        self,
+        name: str,
+        arguments: Mapping[str, object],
+        *,
+        cwd: str,
+        confinement: Confinement,
+        session_id: str = "",
+        answer_cap_bytes: int = RunFileJob.output_cap_bytes,
     ) -> FileAnswer:
-        """Run a named job inside the confined child. Raises JobFailed with its text if it could not be done."""
+        """Run a named job inside the confined child. Raises JobFailed with its text if it could not be done.
+
+        Texts in arguments and answer may be paths that are no UTF-8, with surrogates for their odd bytes.
+        """
         order = RunFileJob(
-            job_id="", name=name, arguments=msgpack.packb(dict(arguments)), cwd=cwd, confinement=confinement
+            job_id="",
+            name=name,
+            arguments=msgpack.packb(dict(arguments), unicode_errors="surrogateescape"),
+            cwd=cwd,
+            confinement=confinement,
+            output_cap_bytes=answer_cap_bytes,
         )
         done = await self.run(order, session_id=session_id)
         if done.code != 0:
@@ -197,7 +212,12 @@ async def _serve(scope: trio.CancelScope, services: Iterable[Callable[[], Awaita
 def _decode_answer(name: str, data: bytes) -> object:
     try:
         answer = msgpack.unpackb(
-            data, strict_map_key=True, max_array_len=MAX_ITEMS, max_map_len=MAX_ITEMS, max_ext_len=0
+            data,
+            strict_map_key=True,
+            max_array_len=MAX_ITEMS,
+            max_map_len=MAX_ITEMS,
+            max_ext_len=0,
+            unicode_errors="surrogateescape",
         )
     except (ValueError, RecursionError, msgpack.exceptions.UnpackException) as error:
         raise JobFailed(f"{name}: the answer makes no sense: {error}") from None

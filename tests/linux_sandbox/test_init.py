@@ -45,6 +45,35 @@ async def test_orphans_of_a_command_that_has_ended_are_killed(real_pools: Pools)
     assert done.exited.survivors_killed
 
 
+@pytest.mark.parametrize(
+    ("script", "processes"),
+    [
+        ("exec /bin/true", 1),
+        ("/bin/true & wait", 2),
+        ("/bin/true & /bin/true & wait", 3),
+        ("for n in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done; exit 3", 11),
+        ("(setsid sleep 1000 &) ; exit 0", 3),
+        ("kill -9 $$", 1),
+    ],
+)
+async def test_processes_are_counted(real_pools: Pools, script: str, processes: int) -> None:
+    """Whoever ran in the box before the command has started is not among them."""
+    async with real_pools.open() as pool:
+        done = [await pool.run(shell(script)) for _ in range(2)]
+    assert [each.exited.processes for each in done] == [processes, processes]
+
+
+async def test_threads_are_counted_as_well(real_pools: Pools) -> None:
+    program = "import threading\nfor _ in range(5): t = threading.Thread(); t.start(); t.join()"
+    async with real_pools.open() as pool:
+        assert (await pool.run(python(program))).exited.processes == 6
+
+
+async def test_nobody_counts_where_all_of_the_host_would_be_counted(real_pools: Pools) -> None:
+    async with real_pools.open() as pool:
+        assert (await pool.run(shell("true & wait", confinement=UNCONFINED))).exited.processes == 0
+
+
 @BOTH
 async def test_end_of_another_process_is_not_taken_for_the_commands(
     real_pools: Pools, confinement: Confinement

@@ -47,6 +47,30 @@ def test_line_is_one_line_and_reads_as_it_was_written(kind: str, payload: dict[s
     assert decode(data) == line
 
 
+def test_figures_stand_behind_what_everybody_reads() -> None:
+    line = RolloutLine(STAMP, RESPONSE_ITEM, {"type": "x"}, {"wall_ms": 1.5, "sandbox": "full"})
+    assert (
+        line.encode()
+        == (
+            f'{{"timestamp":"{STAMP}","type":"response_item","payload":{{"type":"x"}},'
+            '"pycodex":{"wall_ms":1.5,"sandbox":"full"}}\n'
+        ).encode()
+    )
+    assert decode(line.encode()) == line
+
+
+def test_line_without_figures_has_no_place_for_them() -> None:
+    assert b"pycodex" not in RolloutLine(STAMP, RESPONSE_ITEM, {}).encode()
+    assert line_now("x", {}).figures is None
+    assert line_now("x", {}, {"a": 1}).figures == {"a": 1}
+
+
+@pytest.mark.parametrize("figures", ["null", "1", '"x"', "[]"])
+def test_figures_in_an_unknown_form_are_done_without(figures: str) -> None:
+    line = decode(f'{{"timestamp":"T","type":"x","payload":{{"a":1}},"pycodex":{figures}}}'.encode())
+    assert line == RolloutLine("T", "x", {"a": 1})
+
+
 def test_half_a_character_becomes_a_question_mark() -> None:
     line = decode(RolloutLine(STAMP, RESPONSE_ITEM, {"text": "a\ud800b"}).encode())
     assert line is not None

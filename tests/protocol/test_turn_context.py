@@ -33,3 +33,14 @@ def test_what_is_not_set_is_left_out() -> None:
 def test_file_rules_can_be_told() -> None:
     rules = Permissions(mode="read-only", rules=(FsRule(path="/a", access="read"),))
     assert make_turn(permissions=rules).to_rollout()["sandbox_policy"] == {"type": "read-only"}
+
+
+def test_mode_is_told_with_its_settings() -> None:
+    assert make_turn(effort="high").to_rollout()["collaboration_mode"] == {
+        "mode": "default",
+        "settings": {"model": "m", "reasoning_effort": "high", "developer_instructions": None},
+    }
+    assert make_turn(mode="plan", mode_instructions="PLAN").to_rollout()["collaboration_mode"] == {
+        "mode": "plan",
+        "settings": {"model": "m", "reasoning_effort": None, "developer_instructions": "PLAN"},
+    }

@@ -6,17 +6,18 @@ import signal
 from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 import trio
 import trio.testing
 
 from pycodex.protocol.confinement import Confinement, Entry
-from pycodex.protocol.frames import STDIN_BYTES, STDIN_OPEN, BadFrame, Exited, Output, Started
-from pycodex.supervisor.workers.lease import JobFailed, JobRefused
+from pycodex.protocol.frames import STDIN_BYTES, STDIN_OPEN, BadFrame, Exited, Output, Pty, Started
+from pycodex.supervisor.workers.lease import JobFailed, JobRefused, LiveJob
 from pycodex.supervisor.workers.pool import Pool
 from support.marked import Mark
 from support.orders import BOTH, UNCONFINED, boxes_of, python, run, shell, signal_all, started_pid, until_said, writing
-from support.pools import Pools, alive, descendants
+from support.pools import Pools, alive, descendants, workers_of
 from support.waiting import eventually_async
 
 needs_ordinary_user = pytest.mark.skipif(os.geteuid() == 0, reason="root may enter any directory")
@@ -319,6 +320,141 @@ async def test_large_tail_comes_whole(real_pools: Pools) -> None:
         done = await pool.run(order)
     assert len(done.stdout.data) == size
     assert done.exited.dropped_bytes == 0
+
+
+# Output that must not be lost
+
+# Longer than what may wait for credit, and every place looks different.
+COUNTING = "import sys; sys.stdout.write(''.join(f'{n:08}' for n in range(%d)))"
+NUMBER_BYTES = 8
+PIPE_OR_TERMINAL = pytest.mark.parametrize("pty", [None, Pty()], ids=["pipes", "terminal"])
+
+
+def counted(size: int) -> bytes:
+    return b"".join(b"%08d" % number for number in range(size // NUMBER_BYTES))
+
+
+async def read_with_credit(job: LiveJob, most_bytes: int) -> bytes:
+    """What it says up to so many bytes, each piece asked for when the one before is here; nothing may be missing."""
+    said = b""
+    async for fact in job:
+        if isinstance(fact, Output):
+            assert fact.skipped_bytes == 0
+            said += fact.data
+            if len(said) >= most_bytes:
+                break
+            await job.grant(len(fact.data))
+    return said
+
+
+async def read_on(job: LiveJob) -> tuple[bytes, int]:
+    """The rest of what it says, and how much is missing."""
+    said, missing = b"", 0
+    async for fact in job:
+        if isinstance(fact, Output):
+            said += fact.data
+            missing += fact.skipped_bytes
+    return said, missing
+
+
+@PIPE_OR_TERMINAL
+@BOTH
+async def test_nothing_is_dropped_that_was_promised_however_slowly_it_is_read(
+    real_pools: Pools, confinement: Confinement, pty: Pty | None
+) -> None:
+    size = 1_600_000
+    order = python(
+        COUNTING % (size // NUMBER_BYTES), pty=pty, confinement=confinement, lossless_bytes=size, credit_bytes=10_000
+    )
+    async with real_pools.open() as pool, pool.running(order) as job:
+        assert await read_with_credit(job, size + 1) == counted(size)
+    assert isinstance(job.end, Exited)
+    assert (job.end.code, job.end.output_bytes, job.end.dropped_bytes) == (0, size, 0)
+
+
+@PIPE_OR_TERMINAL
+async def test_beyond_the_promise_the_newest_is_kept_and_the_rest_dropped(real_pools: Pools, pty: Pty | None) -> None:
+    size, promised = 3_200_000, 200_000
+    order = python(COUNTING % (size // NUMBER_BYTES), pty=pty, lossless_bytes=promised, credit_bytes=10_000)
+    async with real_pools.open() as pool, pool.running(order) as job:
+        head = await read_with_credit(job, promised)
+        tail, missing = await read_on(job)
+    whole = counted(size)
+    assert whole.startswith(head)
+    assert whole.endswith(tail[-500_000:])
+    assert len(head) + len(tail) + missing == size
+    assert missing > 1_000_000
+    assert isinstance(job.end, Exited)
+    assert job.end.dropped_bytes == missing
+
+
+@BOTH
+@pytest.mark.parametrize("drain_ms", [0, 50])
+@pytest.mark.parametrize("how", ["exit", "stop", "timeout"])
+async def test_end_of_a_command_that_was_held_back_tells_all_that_it_had_said(
+    real_pools: Pools, confinement: Confinement, tmp_path: Path, how: str, drain_ms: int
+) -> None:
+    """Some of it is still in the pipe, since nobody gave credit for what was before."""
+    size = 100_000
+    written = tmp_path / "written"
+    if not confinement.unconfined_because:
+        confinement = writing(tmp_path)
+    program = COUNTING % (size // NUMBER_BYTES) + f"; sys.stdout.flush(); open({str(written)!r}, 'x'); import time"
+    order = python(
+        program if how == "exit" else f"{program}; time.sleep(1000)",
+        confinement=confinement,
+        lossless_bytes=1 << 20,
+        credit_bytes=1000,
+        drain_ms=drain_ms,
+        timeout_ms=3000 if how == "timeout" else None,
+    )
+    async with real_pools.open() as pool, pool.running(order) as job:
+        await eventually_async(written.exists)
+        if how == "stop":
+            await job.stop("enough")
+        said, missing = await read_on(job)
+    assert (said, missing) == (counted(size), 0)
+    assert isinstance(job.end, Exited)
+    assert job.end.reason == {"exit": "", "stop": "enough", "timeout": "timeout"}[how]
+
+
+async def test_end_of_a_held_back_terminal_tells_all_that_was_said(real_pools: Pools, tmp_path: Path) -> None:
+    script = f"printf %01000d 0; printf %01000d 1; touch {tmp_path}/written; exit 3"
+    order = shell(script, pty=Pty(), confinement=writing(tmp_path), lossless_bytes=1 << 20, credit_bytes=0)
+    async with real_pools.open() as pool, pool.running(order) as job:
+        await eventually_async((tmp_path / "written").exists)
+        said, missing = await read_on(job)
+    assert (said, missing) == (b"%01000d%01000d" % (0, 1), 0)
+    assert isinstance(job.end, Exited)
+    assert job.end.code == 3
+
+
+async def test_terminal_that_is_held_back_can_be_written_to(real_pools: Pools, tmp_path: Path) -> None:
+    """More than the terminal takes at once."""
+    size = 50_000
+    script = f"stty raw -echo; printf %01000d 0; touch {tmp_path}/ready; head -c {size} | wc -c >{tmp_path}/n; exec cat"
+    order = shell(script, pty=Pty(), confinement=writing(tmp_path), lossless_bytes=1 << 20, credit_bytes=0)
+    async with real_pools.open() as pool, pool.running(order) as job:
+        await eventually_async((tmp_path / "ready").exists)
+        await job.write(b"x" * size)
+        counted_path = tmp_path / "n"
+        await eventually_async(lambda: counted_path.exists() and counted_path.read_text(encoding="ascii").strip())
+        assert int(counted_path.read_text(encoding="ascii")) == size
+        assert job.end is None
+        await job.stop("enough")
+        assert (await read_on(job))[0].startswith(b"0" * 1000)
+
+
+@PIPE_OR_TERMINAL
+async def test_holding_a_command_back_takes_no_processor_time(real_pools: Pools, pty: Pty | None) -> None:
+    order = run("/usr/bin/yes", pty=pty, lossless_bytes=1 << 20, credit_bytes=0)
+    async with real_pools.open() as pool, pool.running(order) as job:
+        command = psutil.Process(await started_pid(job))
+        (worker,) = (process for process in command.parents() if process.pid in workers_of(pool))
+        await eventually_async(lambda: command.status() == psutil.STATUS_SLEEPING)
+        before = sum(worker.cpu_times()[:2])
+        assert (await pool.run(run("/bin/sleep", "1"))).code == 0
+        assert sum(worker.cpu_times()[:2]) - before < 0.1
 
 
 @BOTH

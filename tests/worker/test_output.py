@@ -128,3 +128,90 @@ def test_no_frame_is_too_large_to_be_sent(how: str) -> None:
     assert receiver.sent_bytes == size
     for output in receiver.sent:
         assert len(encode(output)) <= MAX_FRAME_BYTES
+
+
+@given(st.lists(FEED, max_size=40), st.integers(0, 100))
+def test_where_the_head_is_wanted_each_stream_sends_its_own(steps: list[tuple[str, int]], head_bytes: int) -> None:
+    receiver = Receiver()
+    outflow = Outflow("j", cap_bytes=100, credit_bytes=2 * head_bytes, head_bytes=head_bytes, send=receiver)
+    whole = {STDOUT: b"", STDERR: b""}
+    for name, size in steps:
+        data = numbered(len(whole[name]), size)
+        whole[name] += data
+        outflow.feed(name, data)
+    outflow.finish()
+    for name in STREAMS:
+        assert b"".join(output.data for output in receiver.of(name)) == whole[name][:head_bytes]
+    assert outflow.total_bytes == sum(map(len, whole.values()))
+    assert outflow.dropped_bytes == outflow.total_bytes - receiver.sent_bytes
+    assert all(output.skipped_bytes == 0 for output in receiver.sent)
+
+
+def test_flood_behind_the_head_sends_nothing() -> None:
+    receiver = Receiver()
+    outflow = Outflow("j", cap_bytes=100, credit_bytes=100, head_bytes=4, send=receiver)
+    for _ in range(10):
+        outflow.feed(STDOUT, b"abc")
+    outflow.finish()
+    assert [output.data for output in receiver.sent] == [b"abc", b"a"]
+
+
+@given(st.lists(FEED | GRANT, max_size=60), st.integers(0, 300), st.integers(0, 100))
+def test_whoever_waits_while_it_is_congested_loses_nothing(
+    steps: list[tuple[str, int]], lossless_bytes: int, credit_bytes: int
+) -> None:
+    """Of the first bytes, whatever comes behind them; the cap has room for what one step brings."""
+    receiver = Receiver()
+    outflow = Outflow("j", cap_bytes=120, credit_bytes=credit_bytes, lossless_bytes=lossless_bytes, send=receiver)
+    whole = {STDOUT: b"", STDERR: b""}
+    lossless = {STDOUT: 0, STDERR: 0}
+    for name, size in steps:
+        if name == "grant":
+            outflow.grant(size)
+        elif not outflow.is_congested:
+            data = numbered(len(whole[name]), size)
+            lossless[name] += min(size, max(0, lossless_bytes - outflow.total_bytes))
+            whole[name] += data
+            outflow.feed(name, data)
+    outflow.finish()
+    for name in STREAMS:
+        assert receiver.matches(name, whole[name])
+        place = 0
+        for output in receiver.of(name):
+            place += output.skipped_bytes
+            assert not output.skipped_bytes or place - output.skipped_bytes >= lossless[name]
+            place += len(output.data)
+
+
+def test_congestion_lasts_until_there_is_credit_for_all() -> None:
+    outflow = Outflow("j", cap_bytes=1000, credit_bytes=10, lossless_bytes=100, send=Receiver())
+    assert not outflow.is_congested
+    outflow.feed(STDOUT, bytes(10))
+    assert not outflow.is_congested
+    outflow.feed(STDERR, bytes(4))
+    assert outflow.is_congested
+    outflow.grant(3)
+    assert outflow.is_congested
+    outflow.grant(1)
+    assert not outflow.is_congested
+
+
+def test_congestion_ends_when_all_that_must_not_be_dropped_was_sent() -> None:
+    receiver = Receiver()
+    outflow = Outflow("j", cap_bytes=100, credit_bytes=0, lossless_bytes=20, send=receiver)
+    outflow.feed(STDOUT, numbered(0, 40))
+    assert outflow.is_congested
+    outflow.grant(20)
+    assert not outflow.is_congested
+    outflow.feed(STDOUT, numbered(40, 200))
+    assert not outflow.is_congested
+    outflow.finish()
+    assert receiver.sent[0].data == numbered(0, 20)
+    assert receiver.sent[-1].data == numbered(190, 50)
+    assert outflow.dropped_bytes == 170
+
+
+def test_without_a_promise_there_is_no_congestion() -> None:
+    outflow = Outflow("j", cap_bytes=100, credit_bytes=0, send=Receiver())
+    outflow.feed(STDOUT, bytes(1000))
+    assert not outflow.is_congested

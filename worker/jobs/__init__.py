@@ -9,20 +9,27 @@ import os
 
 import msgpack
 
-from pycodex.worker.jobs import read_file
+from pycodex.worker.jobs import file_states, list_dir, patch, path_kind, read_file, view_image
 from pycodex.worker.jobs.errors import JobError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-JOBS: "dict[str, Callable[[dict[str, object]], object]]" = {"read_file": read_file.run}
+JOBS: "dict[str, Callable[[dict[str, object]], object]]" = {
+    "apply_patch": patch.run,
+    "file_states": file_states.run,
+    "list_dir": list_dir.run,
+    "path_kind": path_kind.run,
+    "read_file": read_file.run,
+    "view_image": view_image.run,
+}
 
 
 def run_file_job(name: str, packed: bytes, answer_fd: int) -> int:
     """Do the job and write its answer; returns an exit status."""
     try:
-        arguments = msgpack.unpackb(packed, raw=False, max_ext_len=0)
+        arguments = msgpack.unpackb(packed, raw=False, max_ext_len=0, unicode_errors="surrogateescape")
         if type(arguments) is not dict:
             raise JobError("arguments must be a map")
         run = JOBS.get(name)
@@ -33,7 +40,7 @@ def run_file_job(name: str, packed: bytes, answer_fd: int) -> int:
         answer = {"error": str(error)}
     except OSError as error:
         answer = {"error": f"{os.strerror(error.errno or 0)}: {os.fsdecode(error.filename or '')}"}
-    rest = memoryview(msgpack.packb(answer, use_bin_type=True))
+    rest = memoryview(msgpack.packb(answer, use_bin_type=True, unicode_errors="surrogateescape"))
     while rest:
         rest = rest[os.write(answer_fd, rest) :]
     return 0
