@@ -12,6 +12,7 @@ from bench.topics import (
     imports,
     pty_round_trip,
     sandbox_command,
+    tool_calls,
     version,
 )
 
@@ -26,5 +27,6 @@ TOPICS: tuple[Topic, ...] = (
     version.TOPIC,
     sandbox_command.TOPIC,
     exec_turn.TOPIC,
+    tool_calls.TOPIC,
     imports.TOPIC,
 )

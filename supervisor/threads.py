@@ -7,8 +7,8 @@ Front-ends hold `CodexThread`s and know nothing else of the engine.
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from pycodex.protocol.permissions import told_as_legacy
 from pycodex.protocol.rollout import SessionMeta, timestamp_of
 from pycodex.protocol.user_input import UserInput
 from pycodex.supervisor.auth.credentials import Credentials
-from pycodex.supervisor.config.config import Config
+from pycodex.supervisor.config.config import Config, web_search_for
 from pycodex.supervisor.context.history import History
 from pycodex.supervisor.model.catalog import unknown_model_warning
 from pycodex.supervisor.model.client import ModelClient
@@ -37,8 +37,12 @@ from pycodex.supervisor.session.notify import Notifier
 from pycodex.supervisor.session.outbox import Outbox
 from pycodex.supervisor.session.session import Session
 from pycodex.supervisor.session.state import ThreadState
+from pycodex.supervisor.tools.dynamic_tools import Declaration, declared, stored_tools
+from pycodex.supervisor.tools.login_shells import LoginShells
 from pycodex.supervisor.tools.processes import Processes
+from pycodex.supervisor.tools.programs import Programs
 from pycodex.supervisor.tools.services import ToolServices
+from pycodex.supervisor.tools.spool import Spools
 from pycodex.supervisor.version import VERSION
 from pycodex.supervisor.workers.late_pool import LatePool, open_late_pool
 from pycodex.supervisor.workers.launch import Launched
@@ -99,6 +103,7 @@ class _Origin:
     token_info: dict[str, Any] | None = None
     forked_from_id: str | None = None
     previous_model: str | None = None
+    dynamic_tools: tuple[dict[str, Any], ...] = ()
     notes: list[str] = field(default_factory=list)
     """What was found wrong with files that are done without."""
 
@@ -107,7 +112,14 @@ class ThreadManager:
     """Made by `open_threads`."""
 
     def __init__(
-        self, pool: LatePool, http: Http, *, identity: Identity, env: Mapping[str, str], nursery: trio.Nursery
+        self,
+        pool: LatePool,
+        http: Http,
+        programs: Programs,
+        *,
+        identity: Identity,
+        env: Mapping[str, str],
+        nursery: trio.Nursery,
     ) -> None:
         self._pool = pool
         self._http = http
@@ -115,17 +127,23 @@ class ThreadManager:
         self._env = env
         self._nursery = nursery
         self._threads: dict[str, CodexThread] = {}
+        self._programs = programs
         self._resuming = trio.Lock()
         """Two at once would both find that the thread does not run yet."""
 
-    async def start(self, config: Config, *, source: str) -> CodexThread:
-        """A new thread. Its file comes into being with its first turn, unless the configuration wants none."""
+    async def start(self, config: Config, *, source: str, dynamic_tools: Iterable[object] = ()) -> CodexThread:
+        """A new thread. Its file comes into being with its first turn, unless the configuration wants none.
+
+        `dynamic_tools` are maps that declare tools of the client's; raises BadDeclaration.
+        """
+        tools = declared(dynamic_tools)
         model = ThreadModel(config)
         thread_id = new_thread_id()
         instructions = model.instructions(config)
         meta = self._meta(config, thread_id, source=source, instructions=instructions)
-        file = _new_file(config, meta)
-        return await self._open(config, model, _Origin(thread_id=thread_id, file=file, instructions=instructions))
+        file = _new_file(config, meta.replace(dynamic_tools=tools or None))
+        origin = _Origin(thread_id=thread_id, file=file, instructions=instructions, dynamic_tools=tools)
+        return await self._open(config, model, origin)
 
     async def resume(self, config: Config, path: str) -> CodexThread:
         """Go on with the thread of a session file. Raises RolloutUnreadable or RolloutUnwritable."""
@@ -149,7 +167,7 @@ class ThreadManager:
         instructions = model.instructions(config, stored.meta.base_instructions)
         meta = self._meta(
             config, new_thread_id(), source=source, instructions=instructions, forked_from_id=stored.meta.id
-        )
+        ).replace(dynamic_tools=stored.meta.dynamic_tools)
         if config.ephemeral:
             file = RolloutWriter.ephemeral()
         else:
@@ -253,7 +271,7 @@ class ThreadManager:
                 origin.thread_id,
             ),
             stream_max_retries=config.provider.stream_max_retries,
-            tools=self._tool_services(config, basis.command_env, nursery),
+            tools=self._tool_services(config, basis.command_env, nursery, origin.dynamic_tools),
             notifier=Notifier(config.notify, self._env, client=self._identity.client_name),
             skills=basis.skills,
             around=basis.around,
@@ -265,17 +283,31 @@ class ThreadManager:
         state.usage.seed(origin.token_info)
         return state
 
-    def _tool_services(self, config: Config, env: Mapping[str, str], nursery: trio.Nursery) -> ToolServices:
+    def _tool_services(
+        self, config: Config, env: Mapping[str, str], nursery: trio.Nursery, dynamic_tools: tuple[Declaration, ...]
+    ) -> ToolServices:
+        programs_dir = self._programs.directory(config.codex_home)
+        spools = None if config.ephemeral else Spools(config.codex_home, env["CODEX_THREAD_ID"])
         return ToolServices(
             pool=self._pool,
-            processes=Processes(self._pool, nursery.start_soon),
+            processes=Processes(self._pool, nursery.start_soon, spools),
             codex_home=config.codex_home,
             env=env,
+            logins=LoginShells(
+                self._pool,
+                nursery.start_soon,
+                fixed=config.shell_environment_policy.set,
+                programs_dir=programs_dir,
+            ),
+            programs_dir=programs_dir,
             allow_login_shell=config.allow_login_shell,
             background_max_ms=config.background_terminal_max_timeout_ms,
             limits=config.limits,
             landlock_only=config.landlock_only,
             deny_read_defaults=config.deny_read_defaults,
+            web_search_mode=partial(web_search_for, config),
+            web_search_options=config.web_search_options,
+            dynamic_tools=dynamic_tools,
         )
 
     def list(self, codex_home: str, filters: "Filters", *, cursor: str | None = None) -> "Page":
@@ -322,6 +354,7 @@ def _origin_of(stored: "Replayed", file: RolloutWriter, instructions: str) -> _O
         reference_context=stored.reference_context,
         token_info=stored.token_info,
         previous_model=stored.previous_model,
+        dynamic_tools=stored_tools(stored.meta.dynamic_tools),
     )
 
 
@@ -362,21 +395,22 @@ async def open_threads(
 ) -> AsyncIterator[ThreadManager]:
     """The engine for the time of the block. Afterwards no thread, no process and no connection of it is left."""
     raised: BaseException | None = None
-    async with (
-        open_late_pool(env, launched) as pool,
-        open_http(env) as http,
-        trio.open_nursery() as nursery,
-    ):
-        threads = ThreadManager(pool, http, identity=identity, env=env, nursery=nursery)
-        nursery.start_soon(_open_after_first_request, http, pool)
-        try:
-            yield threads
-        except BaseException as error:
-            # Raised below: a nursery would wrap it.
-            raised = error
-            nursery.cancel_scope.cancel()
-        else:
-            await threads.shut_down()
-            nursery.cancel_scope.cancel()
+    with closing(Programs()) as programs:
+        async with (
+            open_late_pool(env, launched) as pool,
+            open_http(env) as http,
+            trio.open_nursery() as nursery,
+        ):
+            threads = ThreadManager(pool, http, programs, identity=identity, env=env, nursery=nursery)
+            nursery.start_soon(_open_after_first_request, http, pool)
+            try:
+                yield threads
+            except BaseException as error:
+                # Raised below: a nursery would wrap it.
+                raised = error
+                nursery.cancel_scope.cancel()
+            else:
+                await threads.shut_down()
+                nursery.cancel_scope.cancel()
     if raised is not None:
         raise raised

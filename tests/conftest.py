@@ -1,5 +1,6 @@
 """Options and fixtures of all tests."""
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,12 @@ SHARED_DIR = Path(__file__).resolve().parents[2] / "shared"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak", action="store_true", help="run the long tests with their full counts")
+
+
+def pytest_configure() -> None:
+    """A shell starts what it runs in the background with these ignored, and so would be all that we start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")

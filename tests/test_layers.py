@@ -22,7 +22,6 @@ class Allowed:
 
 # Where a library is imported by another name than it is installed by.
 IMPORT_NAMES = {
-    "charset-normalizer": "charset_normalizer",
     "pillow": "PIL",
     "pyyaml": "yaml",
     "pyzmq": "zmq",
@@ -37,7 +36,11 @@ FOLDERS = {
     "sandbox": Allowed(ours=("protocol",), late=BACKENDS),
     **{backend: Allowed(ours=LEAN_WORDS) for backend in BACKENDS},
     "worker": Allowed(
-        ours=(*LEAN_WORDS, "protocol.errors", "protocol.frames", "protocol.ids", "protocol.patch", "sandbox.backend"),
+        ours=(
+            *LEAN_WORDS,
+            *(f"protocol.{name}" for name in ("errors", "frames", "ids", "patch", "picture_scaling", "pictures")),
+            "sandbox.backend",
+        ),
         libraries=("msgpack",),
     ),
     "supervisor": Allowed(
@@ -46,7 +49,7 @@ FOLDERS = {
             *(f"sandbox.{name}" for name in ("plan", "survey", "denial", "diagnosis", "oneshot", "backend")),
         ),
         libraries=(
-            *("charset_normalizer", "tree_sitter", "tree_sitter_bash"),
+            *("tree_sitter", "tree_sitter_bash"),
             *("PIL", "httpcore", "httpx", "lark", "msgpack", "outcome", "psutil", "pydantic", "tomlkit", "trio"),
             *("yaml", "zmq"),
         ),
@@ -57,8 +60,11 @@ FOLDERS = {
 MODULES = {
     **{
         f"protocol.{name}": Allowed(libraries=("msgpack",))
-        for name in ("confinement", "errors", "frames", "git_syntax", "ids", "patch", "permissions", "record")
+        for name in (
+            *("confinement", "errors", "frames", "git_syntax", "ids", "patch", "permissions", "pictures", "record"),
+        )
     },
+    "protocol.picture_scaling": Allowed(libraries=("PIL",)),
     "linux_sandbox.seccomp_build": Allowed(ours=LEAN_WORDS, libraries=("pyseccomp",)),
 }
 

@@ -95,6 +95,8 @@ class Config:
     web_search: str
     """What is wanted; `web_search_for` says what a turn gets."""
     allowed_web_search: tuple[str, ...]
+    web_search_options: Mapping[str, Any]
+    """The table `[tools.web_search]`."""
     features: frozenset[str]
     agents_max_threads: int
     agents_max_depth: int

@@ -98,6 +98,7 @@ class _Choice:
             "approvals_reviewer": self.either("approvals_reviewer"),
             "web_search": self._web_search(on),
             "allowed_web_search": requirements.allowed_web_search(self.demanded.web_search_modes),
+            "web_search_options": self._web_search_options(),
             "shell_environment_policy": policy_from(self.said("shell_environment_policy") or {}),
         }
 
@@ -151,6 +152,17 @@ class _Choice:
             mode = "live"
         mode = mode or DEFAULTS["web_search"]
         return requirements.constrained_web_search(mode, self.demanded.web_search_modes, warnings=self.warnings)
+
+    def _web_search_options(self) -> dict[str, Any]:
+        """Those of the profile over those of the layers, each for itself. A mere true or false says nothing."""
+        merged: dict[str, Any] = {}
+        for tools in (self.said("tools"), self.profile.get("tools")):
+            given = (tools or {}).get("web_search")
+            if isinstance(given, dict):
+                location = {**merged.get("location", {}), **given.get("location", {})}
+                places = {"location": location} if "location" in merged or "location" in given else {}
+                merged = {**merged, **given, **places}
+        return merged
 
     def _provider_fields(self, local: str | None) -> dict[str, Any]:
         base_url = providers.openai_base_url(self.values, self.env, self.warnings)

@@ -8,7 +8,7 @@ from pycodex.protocol.items import KNOWN_KINDS
 from pycodex.protocol.user_turns import before_last_user_turns, is_user_turn
 from pycodex.supervisor.context.normalisation import StandIns, has_images, normalised, with_texts_for_images
 from pycodex.supervisor.text.tokens import estimate_item_tokens, estimate_tokens
-from pycodex.supervisor.text.truncation import truncate, truncate_parts
+from pycodex.supervisor.text.truncation import OUTPUT_ROOM, truncate, truncate_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pycodex.protocol.items import Item
     from pycodex.protocol.model_info import ModelInfo, TruncationPolicy
 
-# A tool has cut its output by the same policy already; the room is for what was put around it.
-OUTPUT_ROOM = 1.2
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 _MADE_BY_MODEL = frozenset(
     (

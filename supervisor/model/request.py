@@ -167,6 +167,9 @@ def shell_output_as_text(output: str) -> str | None:
         return None
     text: str = told["output"]
     lines = [f"Exit code: {code}", f"Wall time: {str(seconds).removesuffix('.0')} seconds"]
+    remarks = metadata.get("remarks")
+    if isinstance(remarks, list):
+        lines += [remark for remark in remarks if type(remark) is str]
     if text.startswith(_LINES_HEADER):
         count, newline, rest = text[len(_LINES_HEADER) :].partition("\n")
         if newline and count.isascii() and count.isdigit():

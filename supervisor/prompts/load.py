@@ -25,6 +25,12 @@ def text(name: str) -> str:
     return known
 
 
+def grammar(name: str) -> str:
+    """The grammar `name`.lark."""
+    with open(os.path.join(_FOLDER, f"{name}.lark"), encoding="utf-8") as file:
+        return file.read()
+
+
 def filled(name: str, **values: str) -> str:
     """The text with each `{{slot}}` replaced. What is put in is not searched for further slots."""
     first, *rest = text(name).split("{{")

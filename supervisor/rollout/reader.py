@@ -114,7 +114,7 @@ def fork_lines(path: str, new_meta: SessionMeta) -> "Iterator[RolloutLine]":
     """The lines of a new session that goes on from this one: its own head, then all that was, with new times."""
     yield line_now(SESSION_META, new_meta.to_payload())
     for line in read_lines(path):
-        yield line_now(line.kind, line.payload)
+        yield line_now(line.kind, line.payload, line.figures)
 
 
 def _opened(path: str) -> "BinaryIO":

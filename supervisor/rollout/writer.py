@@ -79,10 +79,10 @@ class RolloutWriter:
         """Keeps nothing."""
         return cls(None, is_new=True)
 
-    def append(self, kind: str, payload: "Payload") -> None:
+    def append(self, kind: str, payload: "Payload", figures: "Payload | None" = None) -> None:
         """Raises RolloutUnwritable; the line is then kept for the next attempt."""
         if self.path is not None:
-            self._waiting.append(line_now(kind, payload).encode())
+            self._waiting.append(line_now(kind, payload, figures).encode())
             self.flush()
 
     def materialise(self) -> None:

@@ -5,7 +5,7 @@ it. When the file cannot be written, telling goes on, but whoever records learns
 does not hold.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pycodex.protocol.events.union import AnyEvent
@@ -36,14 +36,21 @@ class Journal:
                 pass
         self._outbox.put(event)
 
-    def record(self, items: "Iterable[Item]", turn: TurnContext) -> None:
-        """Raises RolloutUnwritable, with all of them in the history and waiting for the file."""
+    def record(
+        self, items: "Iterable[Item]", turn: TurnContext, figures: "Mapping[str, dict[str, Any]] | None" = None
+    ) -> None:
+        """Raises RolloutUnwritable, with all of them in the history and waiting for the file.
+
+        `figures` are what the calls have taken, by their ids; they go into the file with the answers.
+        """
         items = list(items)
         self.history.record(items, turn.truncation)
         unwritable: RolloutUnwritable | None = None
         for item in items:
             try:
-                self._file.append(RESPONSE_ITEM, written(item))
+                self._file.append(
+                    RESPONSE_ITEM, written(item), figures.get(item.get("call_id", "")) if figures else None
+                )
             except RolloutUnwritable as error:
                 unwritable = error
         if unwritable is not None:

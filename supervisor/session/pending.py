@@ -7,11 +7,7 @@ the question goes out as an event, the answer comes back as an op with the same 
 import outcome
 import trio
 
-from pycodex.protocol.errors import ModelFacing
-
-
-class Unanswered(ModelFacing):
-    """The turn or the thread ended before anybody answered."""
+from pycodex.supervisor.tools.tool import Unanswered
 
 
 class _Question:

@@ -117,13 +117,21 @@ class Sampler:
         self._runs = None
         if failure is not None:
             raise failure
-        self._journal.record(outputs, self._turn)
+        self._journal.record(outputs, self._turn, runs.figures())
+        await self._tell_changes(runs)
         return Sampled(spoken.last_message, called_tools=len(runs) > 0)
+
+    async def _tell_changes(self, runs: ToolRuns) -> None:
+        """What patches have changed until now, if there were any."""
+        if self._tools.scope.changes.paths:
+            from pycodex.supervisor.tools.patching import NAME, tell_turn_diff
+
+            await tell_turn_diff(self._tools.scope, refresh=runs.has_others_than(NAME))
 
     def abandon(self) -> None:
         """The turn was interrupted: every call that was started gets its answer."""
         if self._runs is not None:
-            self._journal.record(self._runs.outputs(), self._turn)
+            self._journal.record(self._runs.outputs(), self._turn, self._runs.figures())
             self._runs = None
 
     def _take(self, event: StreamEvent, spoken: Spoken, runs: ToolRuns) -> None:

@@ -19,7 +19,7 @@ from pycodex.protocol.events.turn import (
     TurnAborted,
 )
 from pycodex.protocol.ids import new_turn_id
-from pycodex.protocol.ops import Answer, Interrupt, Op, Shutdown, UserTurn
+from pycodex.protocol.ops import Answer, CleanBackgroundTerminals, Interrupt, Op, Shutdown, UserTurn
 from pycodex.protocol.turn_context import TurnContext
 from pycodex.protocol.user_input import UserInput
 from pycodex.supervisor.context.fragments import turn_aborted_marker
@@ -102,6 +102,8 @@ class Session:
                         await self._interrupt()
                     case Answer(request_id=request_id, value=value):
                         self.state.pending.answer(request_id, value)
+                    case CleanBackgroundTerminals():
+                        await self.state.tools.processes.end_all()
                     case Shutdown():
                         break
         await self._interrupt()

@@ -11,7 +11,7 @@ from typing import Any
 from pycodex.protocol.model_info import ModelInfo
 from pycodex.protocol.ops import UserTurn
 from pycodex.protocol.permissions import Permissions
-from pycodex.protocol.turn_context import ApprovalPolicy, Shell, TurnContext
+from pycodex.protocol.turn_context import DEFAULT_MODE, ApprovalPolicy, Shell, TurnContext
 from pycodex.supervisor.config.config import Config
 from pycodex.supervisor.context.environment import date_and_timezone
 
@@ -29,6 +29,8 @@ class Settings:
     personality: str | None
     user_instructions: str | None
     developer_instructions: str | None
+    mode: str = DEFAULT_MODE
+    mode_instructions: str | None = None
 
     def changed_by(self, wish: UserTurn) -> "Settings":
         """The settings from this turn on: what the wish names is replaced."""
@@ -40,8 +42,10 @@ class Settings:
             "effort": wish.effort,
             "summary": wish.summary,
             "personality": wish.personality,
+            "mode": wish.mode,
         }
-        return replace(self, **{name: value for name, value in wished.items() if value is not None})
+        changed = replace(self, **{name: value for name, value in wished.items() if value is not None})
+        return changed if wish.mode is None else replace(changed, mode_instructions=wish.mode_instructions)
 
 
 def first_settings(config: Config, *, model: str, user_instructions: str | None) -> Settings:
@@ -98,4 +102,6 @@ class TurnMaker:
             developer_instructions=settings.developer_instructions,
             output_schema=output_schema,
             features=self._features,
+            mode=settings.mode,
+            mode_instructions=settings.mode_instructions,
         )

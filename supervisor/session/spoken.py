@@ -130,7 +130,8 @@ def shown_item(item: "Item") -> AnyThreadItem | None:
         )
     if kind == "web_search_call":
         action = item.get("action")
-        action = action if isinstance(action, dict) else {"type": "other"}
+        if not isinstance(action, dict) or action.get("type") not in ("search", "open_page", "find_in_page"):
+            action = {"type": "other"}
         return WebSearchItem(id=item_id, query=_search_text(action), action=action)
     return None
 
@@ -143,10 +144,11 @@ def _search_text(action: "Item") -> str:
     """What was looked for, in a few words."""
     kind = action.get("type")
     if kind == "search":
-        queries = [query for query in action.get("queries") or [] if isinstance(query, str)]
-        if isinstance(action.get("query"), str):
-            return str(action["query"])
-        return f"{queries[0]} ..." if len(queries) > 1 else "".join(queries)
+        if action.get("query") and isinstance(action["query"], str):
+            return action["query"]
+        queries = action.get("queries")
+        texts = [query for query in queries if isinstance(query, str)] if isinstance(queries, list) else []
+        return f"{texts[0]} ..." if len(texts) > 1 and texts[0] else "".join(texts[:1])
     url = action.get("url")
     if kind == "find_in_page":
         pattern = action.get("pattern")

@@ -6,11 +6,13 @@ started, also when the turn is interrupted: then it says so.
 """
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import trio
 
+from pycodex.protocol.frames import Exited
 from pycodex.protocol.items import output_for
+from pycodex.supervisor.session.call_figures import figures_of, told_in_log
 from pycodex.supervisor.tools.parallel import CallOrder, Place
 from pycodex.supervisor.tools.router import Router
 from pycodex.supervisor.tools.tool import ToolCall, ToolScope
@@ -31,6 +33,7 @@ class _Run:
         self.call = call
         self.started_at = trio.current_time()
         self.output: str | list[Part] | None = None
+        self.usage: Exited | None = None
 
     def aborted_text(self) -> str:
         elapsed_s = max(trio.current_time() - self.started_at, LEAST_SHOWN_S)
@@ -52,6 +55,10 @@ class ToolRuns:
     def __len__(self) -> int:
         return len(self._runs)
 
+    def has_others_than(self, name: str) -> bool:
+        """Whether any other tool was called."""
+        return any(run.call.name != name for run in self._runs)
+
     def start(self, item: "Item", call: ToolCall) -> None:
         run = _Run(item, call)
         self._runs.append(run)
@@ -62,11 +69,14 @@ class ToolRuns:
     async def _carry_out(self, run: _Run, place: Place) -> None:
         async with place:
             try:
-                run.output = (await self._router.run(run.call, self._scope)).output
+                answer = await self._router.run(run.call, self._scope)
+                run.output, run.usage = answer.output, answer.usage
             except Exception as error:
                 # A bug in a tool must not end the session; the model is told that this call came to nothing.
                 logger.exception("tool %s failed", run.call.name)
                 run.output = f"{run.call.name} failed unexpectedly: {error}"
+        if logger.isEnabledFor(logging.INFO):
+            logger.info("%s", told_in_log(run.call, run.output, figures_of(run.usage)))
         self._open -= 1
         if not self._open:
             self._all_done.set()
@@ -81,3 +91,7 @@ class ToolRuns:
     def outputs(self) -> "list[Item]":
         """The answers of all calls; those that are not finished were interrupted."""
         return [output_for(run.item, run.aborted_text() if run.output is None else run.output) for run in self._runs]
+
+    def figures(self) -> dict[str, dict[str, Any]]:
+        """What the calls have taken whose processes have ended, by their ids."""
+        return {run.call.call_id: figures for run in self._runs if (figures := figures_of(run.usage)) is not None}

@@ -39,22 +39,24 @@ class RegularTurn:
         self._state = state
         self._inputs = inputs
         self._journal = state.journal
-        tools = offered(turn, state.tools)
-        self._specs = [tool.spec(turn) for tool in tools]
+        offer = offered(turn, state.tools)
+        self._specs = [tool.spec(turn) for tool in offer.shown]
         scope = ToolScope(
             turn=turn,
             emit=state.journal.tell,
             services=state.tools,
             warn=self._warn_model,
             answer_to=state.pending.answer_to,
-            changes=TurnChanges(turn.cwd),
+            changes=TurnChanges(),
         )
         source = state.client.turn(TurnMetadata(turn).header)
-        self._sampler = Sampler(state, turn, source, ToolSet(Router(tools), scope))
+        self._sampler = Sampler(state, turn, source, ToolSet(Router(offer.shown, offer.hidden), scope))
 
     async def run(self) -> None:
         window = self.turn.model_info.effective_context_window
-        self._journal.tell(TaskStarted(turn_id=self.turn.turn_id, model_context_window=window))
+        self._journal.tell(
+            TaskStarted(turn_id=self.turn.turn_id, model_context_window=window, collaboration_mode_kind=self.turn.mode)
+        )
         last_message: str | None = None
         try:
             self._open(await _message_of(self._inputs))

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from pycodex.protocol.items import Part
 
+# A tool has cut its output by the same policy as the history does; the room is for what was put around it.
+OUTPUT_ROOM = 1.2
+
 
 def truncate(text: str, policy: TruncationPolicy) -> str:
     """The text if it fits, else its two ends around a marker."""
@@ -30,7 +33,7 @@ def truncate(text: str, policy: TruncationPolicy) -> str:
 def truncate_formatted(text: str, policy: TruncationPolicy) -> str:
     """Like `truncate`, and says in front how many lines there were, if it cut."""
     shown = truncate(text, policy)
-    return shown if shown is text else f"Total output lines: {_lines(text)}\n\n{shown}"
+    return shown if shown is text else f"Total output lines: {count_lines(text)}\n\n{shown}"
 
 
 def truncate_parts(parts: "Iterable[Part]", policy: TruncationPolicy) -> "list[Part]":
@@ -87,5 +90,6 @@ def _marker(policy: TruncationPolicy, over_bytes: int, dropped_characters: int) 
     return f"…{tokens_of_bytes(over_bytes)} tokens truncated…"
 
 
-def _lines(text: str) -> int:
-    return text.count("\n") + (not text.endswith("\n"))
+def count_lines(text: str) -> int:
+    """A final newline begins no line."""
+    return text.count("\n") + bool(text and not text.endswith("\n"))

@@ -38,6 +38,8 @@ class Field:
     name: str
     kind: Kind
     default: Any = _REQUIRED
+    alias: str | None = None
+    """Another name under which it may be given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Shape:
     by_name: dict[str, Field] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "by_name", {each.name: each for each in self.fields})
+        object.__setattr__(self, "by_name", {name: each for each in self.fields for name in _names(each)})
 
     def __call__(self, scanner: Scanner) -> dict[str, Any]:
         ahead = scanner.peek_value()
@@ -76,10 +78,10 @@ class Shape:
                 scanner.colon()
                 scanner.ignore()
                 continue
-            if key in values:
-                raise _at_key(scanner, f"duplicate field `{key}`")
+            if declared.name in values:
+                raise _at_key(scanner, f"duplicate field `{declared.name}`")
             scanner.colon()
-            values[key] = declared.kind(scanner)
+            values[declared.name] = declared.kind(scanner)
         scanner.close_map()
         for each in self.fields:
             if each.name not in values:
@@ -102,25 +104,36 @@ class Shape:
             values[each.name] = each.default
         scanner.close_list()
         if short_at is not None:
-            raise scanner.error(
-                f"invalid length {short_at}, expected struct {self.name} with {len(self.fields)} elements"
-            )
+            count = "1 element" if len(self.fields) == 1 else f"{len(self.fields)} elements"
+            raise scanner.error(f"invalid length {short_at}, expected struct {self.name} with {count}")
         return values
 
 
 def parse(text: str, shape: Shape) -> dict[str, Any]:
     """The fields of `shape`, each given or with its default."""
+    if shape.checked_whole:
+        parse_any(text)
+    values: dict[str, Any] = _read(text, shape)
+    return values
+
+
+def parse_any(text: str) -> Any:
+    """Whatever the text holds, for somebody else to make sense of."""
+    return _read(text, Scanner.value)
+
+
+def _read(text: str, kind: Kind) -> Any:
     try:
-        if shape.checked_whole:
-            whole = Scanner(text)
-            whole.value()
-            whole.finish()
         scanner = Scanner(text)
-        values = shape(scanner)
+        value = kind(scanner)
         scanner.finish()
     except Malformed as error:
         raise BadArguments(f"failed to parse function arguments: {error}") from None
-    return values
+    return value
+
+
+def _names(field: Field) -> tuple[str, ...]:
+    return (field.name,) if field.alias is None else (field.name, field.alias)
 
 
 def _at_key(scanner: Scanner, text: str) -> Malformed:

@@ -10,7 +10,7 @@ from pycodex.protocol.confinement import Confinement, Unenforceable
 from pycodex.protocol.errors import ModelFacing, UserFacing
 from pycodex.protocol.turn_context import TurnContext
 from pycodex.sandbox.plan import plan
-from pycodex.sandbox.survey import survey
+from pycodex.sandbox.survey import own_installation, survey
 from pycodex.supervisor.tools.services import ToolServices
 
 
@@ -26,7 +26,13 @@ def confinement(turn: TurnContext, services: ToolServices, *, runtime_dir: str) 
     try:
         return plan(
             turn.permissions,
-            survey(turn.permissions, cwd=turn.cwd, env=services.env, codex_home=services.codex_home),
+            survey(
+                turn.permissions,
+                cwd=turn.cwd,
+                env=services.env,
+                codex_home=services.codex_home,
+                installation=(*own_installation(), *filter(None, (services.programs_dir,))),
+            ),
             runtime_dir=os.path.realpath(runtime_dir),
             landlock_only=services.landlock_only,
             limits=services.limits,
@@ -39,6 +45,8 @@ def confinement(turn: TurnContext, services: ToolServices, *, runtime_dir: str) 
 def environment(turn: TurnContext, services: ToolServices, confined: Confinement) -> dict[str, str]:
     """What every command finds in its environment."""
     env = {**services.env, "CODEX_THREAD_ID": turn.thread_id}
+    if services.programs_dir and "PATH" in env:
+        env["PATH"] = f"{services.programs_dir}{os.pathsep}{env['PATH']}"
     if not confined.network and not confined.unconfined_because:
         env["CODEX_SANDBOX_NETWORK_DISABLED"] = "1"
     return env

@@ -30,6 +30,11 @@ def check(turn: TurnContext, *, asked: str, additional: dict[str, Any] | None, v
             f"approval policy is {name}; reject command — you {verb} ask for escalated permissions "
             f"if the approval policy is {name}"
         )
+    check_additional(turn, asked=asked, additional=additional)
+
+
+def check_additional(turn: TurnContext, *, asked: str, additional: dict[str, Any] | None) -> None:
+    """Raise if more permissions inside the sandbox are asked for, and that is not a thing to ask for here."""
     if (asked == WITH_ADDITIONAL_PERMISSIONS or additional is not None) and FEATURE not in turn.features:
         raise ModelFacing(
             f"additional permissions are disabled; enable `features.{FEATURE}` before using "

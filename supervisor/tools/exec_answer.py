@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 import trio
 
 from pycodex.protocol.errors import ModelFacing
-from pycodex.protocol.frames import Exited
 from pycodex.protocol.model_info import TOKENS, TruncationPolicy
 from pycodex.supervisor.text.argv import shown
 from pycodex.supervisor.text.tokens import estimate_tokens
-from pycodex.supervisor.text.truncation import truncate_formatted
+from pycodex.supervisor.text.truncation import OUTPUT_ROOM, truncate, truncate_formatted
 from pycodex.supervisor.tools.processes import Process, Processes
 from pycodex.supervisor.tools.quoting import quoted
+from pycodex.supervisor.tools.remarks import remarks_on
 from pycodex.supervisor.tools.tool import ToolAnswer
 
 DEFAULT_MAX_TOKENS = 10_000
@@ -29,12 +29,11 @@ def answered(
 
     Wall time counts from `since`, or from the start of the process. One that has ended is known no more.
     """
-    if process.ended.is_set():
-        processes.forget(process)
     process.is_known = True
     wall_s = trio.current_time() - (process.started_at if since is None else since)
-    text = process.fresh.take()
+    has_gap, text = process.fresh.has_gap, process.fresh.take()
     policy = TruncationPolicy(TOKENS, DEFAULT_MAX_TOKENS if max_tokens is None else max_tokens)
+    told = truncate_formatted(text, policy)
     lines = [
         f"Command: {shown(process.argv)}",
         f"Chunk ID: {os.urandom(3).hex()}",
@@ -42,9 +41,27 @@ def answered(
         *_state(process),
         f"Original token count: {estimate_tokens(text)}",
         "Output:",
-        truncate_formatted(text, policy),
+        told,
     ]
+    if has_gap or told is not text or _is_cut_later(lines, process):
+        # Near the beginning, where no further cut takes it away.
+        lines[2:2] = _whole_output(process)
+    if process.ended.is_set():
+        processes.forget(process)
     return ToolAnswer("\n".join(lines), usage=process.exited)
+
+
+def _is_cut_later(lines: Sequence[str], process: Process) -> bool:
+    """Whether the history will not keep all of this answer."""
+    answer = "\n".join(lines)
+    return truncate(answer, process.origin.truncation.scaled(OUTPUT_ROOM)) is not answer
+
+
+def _whole_output(process: Process) -> Iterator[str]:
+    """Where all of it can be read, as the model is shown only its ends."""
+    spool = process.spooled()
+    if spool is not None:
+        yield f"Full output: {spool.path}" + ("" if spool.is_whole else f" (cut after {spool.kept_bytes} bytes)")
 
 
 def _state(process: Process) -> Iterator[str]:
@@ -55,16 +72,7 @@ def _state(process: Process) -> Iterator[str]:
     else:
         yield f"Process exited with code {process.exit_code}"
         if process.exited is not None:
-            yield from _remarks(process.exited)
-
-
-def _remarks(exited: Exited) -> Iterator[str]:
-    """What the reference never has to tell: it sets no limits, and does not look what a command leaves behind."""
-    if exited.reason:
-        yield f"Ended early: {exited.reason}"
-    if exited.left_running:
-        yield f"Left running in the background: {', '.join(map(str, exited.left_running))}"
-    yield from exited.notes
+            yield from remarks_on(process.exited)
 
 
 def not_started(argv: Sequence[str], error: ModelFacing) -> ModelFacing:

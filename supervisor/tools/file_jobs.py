@@ -4,9 +4,12 @@ Owns the way from a turn's permissions to a file job and back. What a job does i
 its name. Takes arguments that msgpack can carry, gives what the job answered.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from pycodex.protocol.confinement import Confinement
+from pycodex.protocol.errors import ModelFacing
+from pycodex.protocol.frames import BadFrame, RunFileJob
 from pycodex.supervisor.tools.confine import confinement
 from pycodex.supervisor.tools.tool import ToolScope
 
@@ -14,9 +17,34 @@ if TYPE_CHECKING:
     from pycodex.supervisor.workers.pool import FileAnswer
 
 
-async def run_job(name: str, arguments: Mapping[str, object], scope: ToolScope) -> "FileAnswer":
-    """Raises ModelFacing: JobFailed with the job's own text, or what kept it from being run."""
+async def run_job(
+    name: str,
+    arguments: Mapping[str, object],
+    scope: ToolScope,
+    *,
+    answer_cap_bytes: int = RunFileJob.output_cap_bytes,
+    confine: Callable[[Confinement], Confinement] = lambda confined: confined,
+) -> "FileAnswer":
+    """Raises ModelFacing: JobFailed with the job's own text, or what kept it from being run.
+
+    `confine` may take away from what the turn allows.
+    """
     turn, services = scope.turn, scope.services
     pool = await services.pool.ready()
     confined = confinement(turn, services, runtime_dir=pool.runtime_dir)
-    return await pool.run_file_job(name, arguments, cwd=turn.cwd, confinement=confined, session_id=turn.thread_id)
+    try:
+        return await pool.run_file_job(
+            name,
+            arguments,
+            cwd=turn.cwd,
+            confinement=confine(confined),
+            session_id=turn.thread_id,
+            answer_cap_bytes=answer_cap_bytes,
+        )
+    except BadFrame as error:
+        raise ModelFacing(f"{name}: the arguments are too large: {error}") from None
+
+
+def senseless(name: str) -> ModelFacing:
+    """For an answer of another form than the job gives: whatever the child read may have turned it against us."""
+    return ModelFacing(f"{name}: the answer makes no sense")

@@ -26,6 +26,7 @@ from pycodex.protocol.events.union import AnyEvent
 from pycodex.protocol.frames import STDOUT, Exited, RunCommand
 from pycodex.protocol.model_info import TruncationPolicy
 from pycodex.supervisor.text.truncation import truncate_formatted
+from pycodex.supervisor.tools.spool import MOST_BYTES, Spool, Spools
 from pycodex.supervisor.tools.transcript import Pieces, Transcript
 from pycodex.supervisor.workers.capture import Captured
 from pycodex.supervisor.workers.late_pool import PoolSource
@@ -39,7 +40,7 @@ PROTECTED = 8
 # Calls that run beside each other may for a moment start more than can be kept.
 MAX_RUNNING = 4 * MAX_KEPT
 # So much is read as fast as it comes; beyond it, once in a while, and the worker drops what does not fit.
-UNPACED_BYTES = 1 << 20
+UNPACED_BYTES = MOST_BYTES
 PACE_BYTES = 512 << 10
 PACE_S = 0.05
 NO_EXIT_CODE = -1
@@ -54,6 +55,8 @@ class Origin:
 
     call_id: str
     turn_id: str
+    argv: tuple[str, ...]
+    """As it was asked for; what is run may do the same in another way."""
     parsed_cmd: tuple[dict[str, Any], ...]
     truncation: TruncationPolicy
     emit: Emit = field(repr=False)
@@ -62,9 +65,9 @@ class Origin:
 class Process:
     """One command from its start on. Made by `Processes.start`."""
 
-    def __init__(self, process_id: int, order: RunCommand, origin: Origin) -> None:
+    def __init__(self, process_id: int, order: RunCommand, origin: Origin, spools: Spools | None) -> None:
         self.process_id = process_id
-        self.argv = order.argv
+        self.argv = origin.argv
         self.cwd = order.cwd
         self.tty = order.pty is not None
         self.confined = not order.confinement.unconfined_because
@@ -83,6 +86,8 @@ class Process:
         self.started_at = trio.current_time()
         self._said = Transcript()
         self._pieces = Pieces()
+        self._spools = spools
+        self._spool: Spool | None = None
 
     @property
     def exit_code(self) -> int:
@@ -107,10 +112,32 @@ class Process:
 
     def said(self, output: Captured) -> None:
         data = output.data
+        if self._spool is None and (output.dropped_bytes or not self._said.fits(data)):
+            self._begin_spool()
+        if self._spool is not None:
+            self._spool.add(output.head)
+            if output.dropped_bytes:
+                self._spool.missing()
         if data:
             self.fresh.add(data)
             self._said.add(data)
             self._tell(self._pieces.cut(output))
+
+    def spooled(self) -> Spool | None:
+        """All that it has said so far, in a file; None if it cannot be kept."""
+        if self._spool is None:
+            self._begin_spool()
+        return self._spool
+
+    def _begin_spool(self) -> None:
+        """Nothing was left out of what we hold until now."""
+        if self._spools is None:
+            return
+        self._spool, self._spools = self._spools.begun(str(self.process_id)), None
+        if self._spool is not None:
+            self._spool.add(self._said.data)
+            if self.ended.is_set():
+                self._spool.close()
 
     def finish(self, *, exited: Exited | None = None, lost: ModelFacing | None = None) -> None:
         """Tell the end, once."""
@@ -118,7 +145,7 @@ class Process:
             return
         self.exited, self.lost = exited, lost
         self._tell(self._pieces.rest())
-        said = self._said.take()
+        said = self._said.text()
         self.origin.emit(
             ExecCommandEnd(
                 **self._described(),
@@ -132,6 +159,8 @@ class Process:
             )
         )
         self.ended.set()
+        if self._spool is not None:
+            self._spool.close()
 
     def _tell(self, pieces: Iterator[str]) -> None:
         for piece in pieces:
@@ -153,8 +182,9 @@ class Process:
 class Processes:
     """`spawn` starts a task that lives as long as the session, such as a nursery's `start_soon`."""
 
-    def __init__(self, pool: PoolSource, spawn: Spawn) -> None:
+    def __init__(self, pool: PoolSource, spawn: Spawn, spools: Spools | None = None) -> None:
         self._pool = pool
+        self._spools = spools
         self._opened: PtySessions | None = None
         self._spawn = spawn
         self._kept: dict[int, Process] = {}
@@ -183,7 +213,7 @@ class Processes:
         except trio.Cancelled:
             await self._sessions.end(process_id)
             raise
-        process = Process(process_id, order, origin)
+        process = Process(process_id, order, origin, self._spools)
         process.began()
         self._running.add(process)
         self._spawn(partial(self._follow, process))
@@ -230,6 +260,8 @@ class Processes:
         for process in running:
             await process.ended.wait()
         self._kept.clear()
+        if self._spools is not None:
+            self._spools.close()
 
     def _make_room(self) -> None:
         """The least recently used goes, rather one that has ended; the last few that were used stay."""

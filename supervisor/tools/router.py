@@ -28,7 +28,7 @@ class Router:
     async def run(self, call: ToolCall, scope: ToolScope) -> ToolAnswer:
         tool = self._known.get(_full_name(call))
         if tool is None:
-            return ToolAnswer(_unsupported(call))
+            return ToolAnswer(unsupported(call))
         if call.kind not in tool.kinds:
             return ToolAnswer(ABORTED)
         try:
@@ -41,7 +41,8 @@ def _full_name(call: ToolCall) -> str:
     return f"{call.namespace}:{call.name}" if call.namespace else call.name
 
 
-def _unsupported(call: ToolCall) -> str:
+def unsupported(call: ToolCall) -> str:
+    """What is answered where no tool is."""
     if call.kind == CUSTOM_TOOL_CALL:
         return f"unsupported custom tool call: {call.name}"
     return f"unsupported call: {_full_name(call)}"

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.protocol.frames import Exited
 from pycodex.protocol.items import CUSTOM_TOOL_CALL, FUNCTION_CALL, LOCAL_SHELL_CALL, TOOL_SEARCH_CALL, call_id_of
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from pycodex.supervisor.workspace.turn_diff import TurnChanges
 
 ToolSpec = dict[str, Any]
+
+
+class Unanswered(ModelFacing):
+    """The turn or the thread ended before anybody answered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,13 +19,16 @@ _CHARACTER_BYTES = 4
 class Transcript:
     """The beginning and the end of what was said; what does not fit between them is dropped without a mark."""
 
-    __slots__ = ("_head", "_tail")
+    __slots__ = ("_head", "_tail", "has_gap")
 
     def __init__(self) -> None:
         self._head = bytearray()
         self._tail = bytearray()
+        self.has_gap = False
+        """Whether anything was dropped."""
 
     def add(self, data: bytes) -> None:
+        self.has_gap = self.has_gap or not self.fits(data)
         room = HALF_BYTES - len(self._head)
         if room > 0:
             self._head += data[:room]
@@ -33,6 +36,14 @@ class Transcript:
         if data:
             self._tail += data[-HALF_BYTES:]
             del self._tail[: max(0, len(self._tail) - HALF_BYTES)]
+
+    def fits(self, data: bytes) -> bool:
+        """Whether nothing will have to be dropped for it."""
+        return len(self._head) + len(self._tail) + len(data) <= 2 * HALF_BYTES
+
+    @property
+    def data(self) -> bytes:
+        return bytes(self._head + self._tail)
 
     def text(self) -> str:
         """As UTF-8; what is none becomes U+FFFD."""
@@ -43,6 +54,7 @@ class Transcript:
         text = self.text()
         self._head.clear()
         self._tail.clear()
+        self.has_gap = False
         return text
 
 

@@ -38,8 +38,10 @@ def prompt(path: str) -> list[Item]:
     return [written(item) for item in history.for_prompt(MODEL)]
 
 
-def our_session(there: Reference, lines: Iterable[dict[str, Any]]) -> RolloutWriter:
-    """A file of ours in its home."""
+def our_session(
+    there: Reference, lines: Iterable[dict[str, Any]], figures: dict[str, Any] | None = None
+) -> RolloutWriter:
+    """A file of ours in its home; `figures` go with the answers of calls."""
     thread_id = new_thread_id()
     path = new_rollout_path(str(there.home), thread_id, 1_772_359_200)
     meta = SessionMeta(
@@ -54,7 +56,8 @@ def our_session(there: Reference, lines: Iterable[dict[str, Any]]) -> RolloutWri
     )
     writer = RolloutWriter.new(path, meta)
     for line in lines:
-        writer.append(line["type"], line["payload"])
+        is_answer = line["payload"].get("type") == "function_call_output"
+        writer.append(line["type"], line["payload"], figures if is_answer else None)
     writer.materialise()
     return writer
 
@@ -81,6 +84,23 @@ def test_reference_goes_on_with_our_file(binary: str, shared_dir: Path) -> None:
         assert there.sessions() == [Path(writer.path)]
         # And we with what it has added.
         assert prompt(writer.path) == [*sent, message("assistant", "four")]
+
+
+def test_reference_passes_over_what_only_we_write(binary: str, shared_dir: Path) -> None:
+    """What a call has taken stands beside the payload of its answer."""
+    figures = {"wall_ms": 1.5, "cpu_ms": 0.5, "peak_rss_bytes": 4096, "output_bytes": 3, "sandbox": "full"}
+    middle = [{"type": RESPONSE_ITEM, "payload": item} for item in (call("a"), output("a", "out"))]
+    with reference(binary, shared_dir, [[{"say": "two"}]]) as there:
+        writer = our_session(there, turn("1", "one", "a1", *middle), figures=figures)
+        writer.close()
+        assert writer.path is not None
+        assert Path(writer.path).read_text(encoding="utf-8").count('"pycodex":{"wall_ms":1.5,') == 1
+        expected = prompt(writer.path)
+        there.exec("resume", thread_of(writer), "go on")
+        (sent,) = there.requests()
+        assert sent[: len(expected)] == expected
+        assert output("a", "out") in sent
+        assert prompt(writer.path) == [*sent, message("assistant", "two")]
 
 
 def test_reference_reads_what_we_wrote_behind_half_a_line(binary: str, shared_dir: Path) -> None:

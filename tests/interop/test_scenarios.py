@@ -1,13 +1,12 @@
 """What the reference was seen to do, we do, but for the deviations that are listed with their reasons."""
 
-import json
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
-from support.interop import HERE, INTEROP, applying, differences, known_scenarios, not_built
+from support.interop import INTEROP, applying, deviations, differences, known_scenarios, not_built
 
 pytestmark = [
     pytest.mark.skipif(not INTEROP.is_dir(), reason=f"no recorded scenarios at {INTEROP}"),
@@ -23,10 +22,8 @@ def test_behaves_as_recorded(name: str) -> None:
 
 
 def test_every_listed_scenario_exists() -> None:
-    deviations = json.loads((HERE / "deviations.json").read_text(encoding="utf-8"))
-    assert {*not_built(), *deviations} - set(known_scenarios()) == set()
+    assert {*not_built("scenarios"), *deviations()} - set(known_scenarios()) == set()
 
 
 def test_what_is_not_built_has_no_deviation() -> None:
-    deviations = json.loads((HERE / "deviations.json").read_text(encoding="utf-8"))
-    assert set(not_built()) & set(deviations) == set()
+    assert set(not_built("scenarios")) & set(deviations()) == set()

@@ -9,15 +9,17 @@ import pytest
 import trio
 
 from pycodex.protocol.errors import UserFacing
+from pycodex.protocol.events.dynamic_tool import DynamicToolCallRequest, DynamicToolCallResponse
 from pycodex.protocol.events.error import BackgroundEvent, ErrorEvent, WarningEvent
 from pycodex.protocol.events.exec import ExecCommandBegin, ExecCommandEnd
 from pycodex.protocol.events.message import AgentMessage
 from pycodex.protocol.events.turn import SessionConfigured, ShutdownComplete, TaskComplete, TokenCount, TurnAborted
 from pycodex.protocol.ops import Answer, UserTurn
 from pycodex.protocol.user_input import Text
-from pycodex.supervisor.model.scripted import Hold, Reply, Request, refuse, say
+from pycodex.supervisor.model.scripted import Hold, Reply, Request, call, done, refuse, say
 from pycodex.supervisor.rollout.listing import Filters
 from pycodex.supervisor.rollout.reader import RolloutUnreadable
+from pycodex.supervisor.tools.dynamic_tools import BadDeclaration
 from support.engine import Place, Talk, line_kinds, lines_of, of_kind, open_engine, open_place, outputs, run, said
 from support.marked import Mark
 from support.waiting import eventually_async
@@ -410,3 +412,113 @@ async def test_thread_started_with_an_unreadable_home_works_without_it(place: Pl
         assert isinstance(events[-1], TaskComplete)
         assert events[-1].last_agent_message == "done"
         assert (place.home / "skills").is_file()
+
+
+LOOKUP = {
+    "name": "lookup",
+    "description": "Looks it up.",
+    "inputSchema": {"type": "object", "properties": {"k": {"type": "string"}}},
+    "deferLoading": False,
+}
+PLUM = {"contentItems": [{"type": "inputText", "text": "plum"}], "success": True}
+
+
+async def looked_up(talk: Talk, text: str) -> list[Any]:
+    """A turn in which the client's tool is called once, and answers."""
+    await talk.say(text)
+    request = await talk.until(DynamicToolCallRequest)
+    await talk.thread.submit(Answer(request_id=request.call_id, value=PLUM))
+    return [request, *of_kind(await talk.ended(), DynamicToolCallResponse)]
+
+
+def offered_names(request: Request) -> list[str]:
+    return [tool.get("name") or tool["type"] for tool in request.body["tools"]]
+
+
+async def test_client_runs_its_own_tools(place: Place) -> None:
+    script = [Reply(parts=call("lookup", {"k": "a"}, "c1")), Reply(parts=say("one"))]
+    async with open_engine(place, script) as engine:
+        thread = await engine.threads.start(engine.config(), source="exec", dynamic_tools=[{**LOOKUP, "more": 1}])
+        talk = await engine.talk_with(thread)
+        request, response = await looked_up(talk, "go")
+        assert (request.tool, request.arguments) == ("lookup", {"k": "a"})
+        assert (response.content_items, response.success) == (tuple(PLUM["contentItems"]), True)  # type: ignore[arg-type]
+        assert outputs(engine.inputs[1]) == {"c1": "plum"}
+        assert offered_names(engine.server.requests[0])[-1] == "lookup"
+        assert place.lines()[0]["payload"]["dynamic_tools"] == [LOOKUP]
+
+
+async def test_tools_of_the_client_go_on_with_the_thread_and_with_its_forks(place: Place) -> None:
+    script = [Reply(parts=say("one"))]
+    async with open_engine(place, script) as engine:
+        thread = await engine.threads.start(engine.config(), source="exec", dynamic_tools=[LOOKUP])
+        await (await engine.talk_with(thread)).turn("go")
+    (path,) = place.sessions()
+    script = [Reply(parts=part) for id_ in ("r", "f") for part in (call("lookup", {}, id_), say(id_))]
+    async with open_engine(place, script) as engine:
+        await looked_up(await engine.resume(path), "again")
+        fork = await engine.threads.fork(engine.config(), str(path), source="exec")
+        await looked_up(await engine.talk_with(fork), "elsewhere")
+        assert [outputs(sent) for sent in engine.inputs[1::2]] == [{"r": "plum"}, {"r": "plum", "f": "plum"}]
+    assert [lines_of(file)[0]["payload"]["dynamic_tools"] for file in place.sessions()] == [[LOOKUP]] * 2
+
+
+async def test_thread_without_tools_of_its_own_has_none_in_its_file(place: Place) -> None:
+    async with open_engine(place, []) as engine:
+        await (await engine.start()).turn("go")
+    assert "dynamic_tools" not in place.lines()[0]["payload"]
+
+
+async def test_tool_that_cannot_be_taken_is_refused_in_words(place: Place) -> None:
+    async with open_engine(place, []) as engine:
+        with pytest.raises(BadDeclaration, match="duplicate dynamic tool name: lookup"):
+            await engine.threads.start(engine.config(), source="exec", dynamic_tools=[LOOKUP, LOOKUP])
+
+
+async def test_deferred_tool_is_found_and_then_called(place: Place) -> None:
+    model = {
+        "slug": "searcher",
+        "display_name": "Searcher",
+        "truncation_policy": {"mode": "bytes", "limit": 10_000},
+        "shell_type": "default",
+        "supports_reasoning_summaries": False,
+        "supports_search_tool": True,
+    }
+    file = place.home / "models.json"
+    file.write_text(json.dumps({"models": [model]}))
+    search = {"type": "tool_search_call", "call_id": "s", "execution": "client", "arguments": {"query": "look up"}}
+    script = [Reply(parts=[done(search)]), Reply(parts=call("lookup", {}, "c")), Reply(parts=say("one"))]
+    async with open_engine(place, script) as engine:
+        config = engine.config(f'model_catalog_json="{file}"', 'model="searcher"')
+        tools = [{**LOOKUP, "deferLoading": True}]
+        talk = await engine.talk_with(await engine.threads.start(config, source="exec", dynamic_tools=tools))
+        await looked_up(talk, "go")
+        names = offered_names(engine.server.requests[0])
+        assert "tool_search" in names
+        assert "lookup" not in names
+        (found,) = [item for item in engine.inputs[1] if item["type"] == "tool_search_output"]
+        assert [tool["name"] for tool in found["tools"]] == ["lookup"]
+        assert outputs(engine.inputs[2]) == {"c": "plum"}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "flags", "entries"),
+    [
+        ((), {}, [{"external_web_access": False}]),
+        (('web_search="disabled"',), {"bypass": True}, []),
+        ((), {"bypass": True}, [{"external_web_access": True}]),
+        (
+            ('tools.web_search={context_size="low"}',),
+            {},
+            [{"external_web_access": False, "search_context_size": "low"}],
+        ),
+    ],
+)
+async def test_provider_is_told_how_to_search(
+    place: Place, overrides: tuple[str, ...], flags: dict[str, Any], entries: list[dict[str, Any]]
+) -> None:
+    async with open_engine(place, []) as engine:
+        await (await engine.start(*overrides, **flags)).turn("go")
+        (request,) = engine.server.requests
+        found = [tool for tool in request.body["tools"] if tool["type"] == "web_search"]
+        assert found == [{"type": "web_search", **entry} for entry in entries]

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from pycodex.protocol.events.exec import COMPLETED, ExecCommandBegin, ExecCommandEnd
+from pycodex.protocol.events.exec import COMPLETED, FAILED, ExecCommandBegin, ExecCommandEnd
+from pycodex.protocol.events.patch import PatchApplyBegin, PatchApplyEnd
 from pycodex.protocol.events.plan import PlanUpdate
 from pycodex.protocol.events.turn import TaskComplete, TaskStarted, TokenCount
 
@@ -29,6 +30,24 @@ def command_ends(
         duration={"secs": ms // 1000, "nanos": ms % 1000 * 1_000_000},
         formatted_output="",
         status=status,
+    )
+
+
+def patch_begins(call_id: str, changes: dict[str, dict[str, Any]]) -> PatchApplyBegin:
+    return PatchApplyBegin(call_id=call_id, turn_id="t", auto_approved=True, changes=changes)
+
+
+def patch_ends(
+    call_id: str, changes: dict[str, dict[str, Any]], *, stdout: str = "", stderr: str = ""
+) -> PatchApplyEnd:
+    return PatchApplyEnd(
+        call_id=call_id,
+        turn_id="t",
+        stdout=stdout,
+        stderr=stderr,
+        success=not stderr,
+        changes=changes,
+        status=FAILED if stderr else COMPLETED,
     )
 
 

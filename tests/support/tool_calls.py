@@ -22,6 +22,7 @@ from pycodex.supervisor.tools.offered import offered
 from pycodex.supervisor.tools.processes import Processes
 from pycodex.supervisor.tools.router import Router
 from pycodex.supervisor.tools.services import ToolServices
+from pycodex.supervisor.tools.spool import Spools
 from pycodex.supervisor.tools.tool import ToolAnswer, ToolCall, ToolScope
 from pycodex.supervisor.workers.pool import Pool
 from pycodex.supervisor.workspace.turn_diff import TurnChanges
@@ -63,7 +64,7 @@ class Bench:
         self.events: list[Event] = []
         self.warnings: list[str] = []
         self.pending = Pending()
-        self.changes = TurnChanges(turn.cwd)
+        self.changes = TurnChanges()
         self._calls = 0
 
     @property
@@ -81,7 +82,8 @@ class Bench:
         self._calls += 1
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         call = ToolCall(FUNCTION_CALL, f"call-{self._calls}", name, text)
-        return await Router(offered(self.turn, self.services)).run(call, self.scope)
+        offer = offered(self.turn, self.services)
+        return await Router(offer.shown, offer.hidden).run(call, self.scope)
 
     async def call(self, name: str, **arguments: object) -> str:
         output = (await self.answer(name, arguments)).output
@@ -117,7 +119,7 @@ class OpenPool:
 async def open_bench(pool: Pool, home: Path, turn: TurnContext, **services: Any) -> AsyncIterator[Bench]:
     """A session's worth of tools; at the end its processes are ended."""
     async with trio.open_nursery() as nursery:
-        processes = Processes(OpenPool(pool), nursery.start_soon)
+        processes = Processes(OpenPool(pool), nursery.start_soon, Spools(str(home), turn.thread_id))
         defaults: dict[str, Any] = {
             "env": {"PATH": "/usr/bin:/bin", "HOME": str(home)},
             "codex_home": str(home),

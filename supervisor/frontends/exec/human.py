@@ -4,10 +4,13 @@ Owns the layout. Takes events and functions that write text; knows no descriptor
 runs, so that its end can complete it; whatever else comes in between begins on a line of its own.
 """
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from pycodex.protocol.events.error import BackgroundEvent, DeprecationNotice, ErrorEvent, StreamError, WarningEvent
 from pycodex.protocol.events.exec import ExecCommandBegin, ExecCommandEnd
+from pycodex.protocol.events.image import ViewImageToolCall
 from pycodex.protocol.events.message import (
     AgentMessage,
     AgentReasoning,
@@ -15,6 +18,7 @@ from pycodex.protocol.events.message import (
     WebSearchBegin,
     WebSearchEnd,
 )
+from pycodex.protocol.events.patch import PatchApplyBegin, PatchApplyEnd, TurnDiff
 from pycodex.protocol.events.plan import PlanUpdate
 from pycodex.protocol.events.turn import INTERRUPTED, TaskStarted, TurnAborted
 from pycodex.protocol.events.union import AnyEvent
@@ -25,6 +29,7 @@ from pycodex.supervisor.frontends.exec.texts import retry_text, shown_command
 from pycodex.supervisor.version import VERSION
 
 MAX_OUTPUT_LINES = 20
+CHANGE_LETTERS = {"add": "A", "delete": "D", "update": "M"}
 _RULE = "--------"
 
 
@@ -54,6 +59,7 @@ class HumanRenderer:
         self.shows_raw_reasoning = False
         self._open_call: str | None = None
         self._told_servers = False
+        self._patch_started: dict[str, tuple[PatchApplyBegin, float]] = {}
         self._finished = False
         self.outcome = Outcome()
 
@@ -82,6 +88,14 @@ class HumanRenderer:
                 self._command_began(event)
             case ExecCommandEnd():
                 self._command_ended(event)
+            case PatchApplyBegin():
+                self._patch_began(event)
+            case PatchApplyEnd():
+                self._patch_ended(event)
+            case TurnDiff():
+                self._lines(self._style.paint("file update:", MAGENTA), self._clean(event.unified_diff))
+            case ViewImageToolCall():
+                self._lines(f"{self._style.paint('viewed image', MAGENTA)} {self._clean(event.path)}")
             case WebSearchBegin():
                 self._lines("🌐 Searching the web...")
             case WebSearchEnd():
@@ -152,6 +166,34 @@ class HumanRenderer:
         output = self._style.paint(self._clean(first_lines(event.aggregated_output)), DIM)
         self._write(f"{opening}{result}\n{output}\n")
 
+    def _patch_began(self, event: PatchApplyBegin) -> None:
+        self._patch_started[event.call_id] = event, time.monotonic()
+        lines = [self._style.section("file update")]
+        for path, change in sorted(event.changes.items()):
+            lines += self._change(path, change)
+        self._lines(*lines)
+
+    def _change(self, path: str, change: dict[str, Any]) -> Iterator[str]:
+        kind, new_path = change["type"], change.get("move_path")
+        letter = "R" if new_path else CHANGE_LETTERS[kind]
+        target = f" -> {self._clean(new_path)}" if new_path else ""
+        yield f"{self._style.paint(letter, BOLD)} {self._clean(path)}{target}"
+        for line in self._clean(change.get("unified_diff") or change.get("content") or "").splitlines():
+            sign = {"add": "+", "delete": "-"}.get(kind) or line[:1]
+            colours = {"+": (GREEN,), "-": (RED,)}.get(sign)
+            yield self._style.paint(line, *colours) if colours else line
+
+    def _patch_ended(self, event: PatchApplyEnd) -> None:
+        begun = self._patch_started.pop(event.call_id, None)
+        if begun is None:
+            return
+        approved, took = str(begun[0].auto_approved).lower(), shown_ms(int((time.monotonic() - begun[1]) * 1000))
+        title = f"apply_patch(auto_approved={approved}) exited {0 if event.success else 1} in {took}:"
+        output = first_lines(event.stdout if event.success else event.stderr)
+        self._lines(
+            self._style.paint(title, GREEN if event.success else RED), self._style.paint(self._clean(output), DIM)
+        )
+
     def _plan_changed(self, event: PlanUpdate) -> None:
         paint = self._style.paint
         lines = [paint("Plan update", MAGENTA)]
@@ -193,7 +235,10 @@ def first_lines(output: str) -> str:
 
 
 def shown_duration(duration: dict[str, int]) -> str:
-    total_ms = duration["secs"] * 1000 + duration["nanos"] // 1_000_000
+    return shown_ms(duration["secs"] * 1000 + duration["nanos"] // 1_000_000)
+
+
+def shown_ms(total_ms: int) -> str:
     if total_ms < 1000:
         return f"{total_ms}ms"
     if total_ms < 60_000:

@@ -11,6 +11,7 @@ from pycodex.protocol import exec_jsonl as lines
 from pycodex.protocol.events.error import ErrorEvent, StreamError, WarningEvent
 from pycodex.protocol.events.exec import DECLINED, ExecCommandBegin, ExecCommandEnd
 from pycodex.protocol.events.message import AgentMessage, AgentReasoning, WebSearchBegin, WebSearchEnd
+from pycodex.protocol.events.patch import PatchApplyEnd
 from pycodex.protocol.events.plan import PlanUpdate
 from pycodex.protocol.events.turn import INTERRUPTED, TaskStarted
 from pycodex.protocol.events.union import AnyEvent
@@ -49,6 +50,8 @@ class JsonlRenderer:
                 self._command_began(event)
             case ExecCommandEnd():
                 self._command_ended(event)
+            case PatchApplyEnd():
+                self._patch_ended(event)
             case WebSearchBegin():
                 self._search_began(event.call_id)
             case WebSearchEnd():
@@ -112,6 +115,10 @@ class JsonlRenderer:
             exit_code=event.exit_code,
         )
         self._tell(lines.item_completed(item))
+
+    def _patch_ended(self, event: PatchApplyEnd) -> None:
+        status = lines.COMPLETED if event.success else lines.FAILED
+        self._tell(lines.item_completed(lines.file_change(self._new_id(), event.changes, status=status)))
 
     def _search_began(self, call_id: str) -> None:
         # A search is known by the model's own id; its number is used up all the same.

@@ -19,6 +19,7 @@ from pycodex.supervisor.config.config import Config
 from pycodex.supervisor.frontends.exec.jsonl import JsonlRenderer
 from pycodex.supervisor.frontends.exec.output import STDERR, STDOUT, Output, ReaderGone
 from pycodex.supervisor.frontends.exec.prompt import awaited_prompt
+from pycodex.supervisor.frontends.exec.refusal import refusal_of
 from pycodex.supervisor.frontends.exec.request import ExecRequest, ResumeTarget
 from pycodex.supervisor.frontends.exec.run import Start
 from pycodex.supervisor.model.headers import identity_of
@@ -193,6 +194,8 @@ class _Task:
                 break
             renderer.handle(event)
             await self._flush()
+            if (refusal := refusal_of(event)) is not None:
+                await thread.submit(refusal)
         if self._progress is not None:
             self._progress.stop()
         if self._last_message is not None and not renderer.outcome.interrupted:

@@ -5,7 +5,6 @@ to `confine`, the text of the answer to `exec_answer`.
 """
 
 import os
-from dataclasses import dataclass
 from typing import Any
 
 import trio
@@ -29,7 +28,10 @@ from pycodex.supervisor.tools.arguments import (
     usize,
 )
 from pycodex.supervisor.tools.confine import confinement, environment
+from pycodex.supervisor.tools.interception import intercepted
+from pycodex.supervisor.tools.login_shells import without_login
 from pycodex.supervisor.tools.processes import Origin, Process
+from pycodex.supervisor.tools.spool import MOST_BYTES
 from pycodex.supervisor.tools.tool import ToolAnswer, ToolCall, ToolScope, ToolSpec
 
 NAME = "exec_command"
@@ -79,12 +81,13 @@ _DESCRIPTION = (
 )
 
 
-@dataclass(frozen=True, slots=True)
 class ExecCommand:
-    login_allowed: bool
-    name: str = NAME
-    parallel: bool = True
-    kinds: tuple[str, ...] = (FUNCTION_CALL,)
+    name = NAME
+    parallel = True
+    kinds = (FUNCTION_CALL,)
+
+    def __init__(self, *, login_allowed: bool) -> None:
+        self.login_allowed = login_allowed
 
     def spec(self, turn: TurnContext) -> ToolSpec:
         del turn
@@ -123,10 +126,14 @@ class ExecCommand:
         escalation.check(
             scope.turn, asked=given["sandbox_permissions"], additional=given["additional_permissions"], verb="cannot"
         )
-        order = await _order(given, argv, scope)
+        cwd = os.path.join(scope.turn.cwd, given["workdir"]) if given["workdir"] else scope.turn.cwd
+        patched = await intercepted(argv, cwd=cwd, call=call, scope=scope)
+        if patched is not None:
+            return ToolAnswer(f"Wall time: 0.0000 seconds\nOutput:\n{patched.output}", usage=patched.usage)
+        order = await _order(given, argv, cwd, scope)
         if given["sandbox_permissions"] != escalation.USE_DEFAULT and not order.confinement.unconfined_because:
             raise exec_answer.rejected(argv, "it needs an approval, and nobody can be asked for one here")
-        process = await _start(call, order, scope)
+        process = await _start(call, argv, without_login(order, scope, fixed=ENVIRONMENT), scope)
         yield_ms = min(max(given["yield_time_ms"], MIN_YIELD_MS), MAX_YIELD_MS)
         await _wait(process, scope, until=process.started_at + yield_ms / 1000)
         return exec_answer.answered(process, scope.services.processes, max_tokens=given["max_output_tokens"])
@@ -137,9 +144,8 @@ class ExecCommand:
         return shells.argv_for(shell, given["cmd"], login=login)
 
 
-async def _order(given: dict[str, Any], argv: tuple[str, ...], scope: ToolScope) -> RunCommand:
+async def _order(given: dict[str, Any], argv: tuple[str, ...], cwd: str, scope: ToolScope) -> RunCommand:
     turn, services = scope.turn, scope.services
-    cwd = os.path.join(turn.cwd, given["workdir"] or "") if given["workdir"] else turn.cwd
     if "\0" in cwd or any("\0" in word for word in argv):
         raise exec_answer.rejected(argv, "Failed to create unified exec process: nul byte found in provided data")
     pool = await services.pool.ready()
@@ -153,23 +159,25 @@ async def _order(given: dict[str, Any], argv: tuple[str, ...], scope: ToolScope)
         merge_streams=True,
         pty=TERMINAL if given["tty"] else None,
         drain_ms=DRAIN_MS,
+        lossless_bytes=MOST_BYTES,
     )
 
 
-async def _start(call: ToolCall, order: RunCommand, scope: ToolScope) -> Process:
+async def _start(call: ToolCall, argv: tuple[str, ...], order: RunCommand, scope: ToolScope) -> Process:
     origin = Origin(
         call_id=call.call_id,
+        argv=argv,
         turn_id=scope.turn.turn_id,
-        parsed_cmd=({"type": "unknown", "cmd": order.argv[-1]},),
+        parsed_cmd=({"type": "unknown", "cmd": argv[-1]},),
         truncation=scope.turn.truncation,
         emit=scope.emit,
     )
     try:
         return await scope.services.processes.start(order, origin)
     except BadFrame as error:
-        raise exec_answer.rejected(order.argv[:2], f"Failed to create unified exec process: {error}") from None
+        raise exec_answer.rejected(argv[:2], f"Failed to create unified exec process: {error}") from None
     except ModelFacing as error:
-        raise exec_answer.not_started(order.argv, error) from None
+        raise exec_answer.not_started(argv, error) from None
 
 
 async def _wait(process: Process, scope: ToolScope, *, until: float) -> None:

@@ -1,11 +1,9 @@
 """update_plan: the model tells the user its plan. Nothing is kept of it but the event and the call itself."""
 
-from dataclasses import dataclass
-
 from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.events.plan import PlanUpdate
 from pycodex.protocol.items import FUNCTION_CALL
-from pycodex.protocol.turn_context import TurnContext
+from pycodex.protocol.turn_context import PLAN_MODE, TurnContext
 from pycodex.supervisor.tools import spec
 from pycodex.supervisor.tools.arguments import Field, Shape, choice, list_of, optional, parse, text
 from pycodex.supervisor.tools.tool import ToolAnswer, ToolCall, ToolScope, ToolSpec
@@ -21,11 +19,10 @@ SHAPE = Shape(
 )
 
 
-@dataclass(frozen=True, slots=True)
 class UpdatePlan:
-    name: str = NAME
-    parallel: bool = False
-    kinds: tuple[str, ...] = (FUNCTION_CALL,)
+    name = NAME
+    parallel = False
+    kinds = (FUNCTION_CALL,)
 
     def spec(self, turn: TurnContext) -> ToolSpec:
         del turn
@@ -48,7 +45,7 @@ class UpdatePlan:
         )
 
     async def run(self, call: ToolCall, scope: ToolScope) -> ToolAnswer:
-        if scope.turn.collaboration_mode["mode"] == "plan":
+        if scope.turn.mode == PLAN_MODE:
             raise ModelFacing("update_plan is a TODO/checklist tool and is not allowed in Plan mode")
         given = parse(call.arguments, SHAPE)
         scope.emit(PlanUpdate(explanation=given["explanation"], plan=tuple(given["plan"])))

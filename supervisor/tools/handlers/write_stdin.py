@@ -3,8 +3,6 @@
 Owns the tool's arguments and limits, and what is answered when there is nothing to type into.
 """
 
-from dataclasses import dataclass
-
 import trio
 
 from pycodex.protocol.errors import ModelFacing
@@ -32,11 +30,10 @@ SHAPE = Shape(
 )
 
 
-@dataclass(frozen=True, slots=True)
 class WriteStdin:
-    name: str = NAME
-    parallel: bool = False
-    kinds: tuple[str, ...] = (FUNCTION_CALL,)
+    name = NAME
+    parallel = False
+    kinds = (FUNCTION_CALL,)
 
     def spec(self, turn: TurnContext) -> ToolSpec:
         del turn

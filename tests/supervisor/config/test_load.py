@@ -311,6 +311,40 @@ def test_web_search_by_older_switches(overrides: tuple[str, ...], expected: str,
     assert load(root, *overrides).web_search == expected
 
 
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        ((), {}),
+        (("tools.web_search=true",), {}),
+        (('tools.web_search={context_size="high"}',), {"context_size": "high"}),
+        (
+            (
+                'tools.web_search={context_size="high",allowed_domains=["a.org"],location={country="DE",city="X"}}',
+                'profiles.p.tools.web_search={context_size="low",location={region="R"}}',
+                'profile="p"',
+            ),
+            {
+                "context_size": "low",
+                "allowed_domains": ["a.org"],
+                "location": {"country": "DE", "city": "X", "region": "R"},
+            },
+        ),
+        (
+            ('tools.web_search={context_size="high"}', "profiles.p.tools.view_image=true", 'profile="p"'),
+            {"context_size": "high"},
+        ),
+        (
+            ('tools.web_search={context_size="high"}', "profiles.p.tools.web_search={location={}}", 'profile="p"'),
+            {"context_size": "high", "location": {}},
+        ),
+    ],
+)
+def test_options_of_web_search_are_those_of_the_profile_over_the_others(
+    overrides: tuple[str, ...], expected: dict[str, object], root: Path
+) -> None:
+    assert load(root, *overrides).web_search_options == expected
+
+
 def test_fast_tier_and_personality_need_their_features(root: Path) -> None:
     config = load(root, "features.fast_mode=false", "features.personality=false", "service_tier=fast")
     assert (config.service_tier, config.personality) == (None, None)

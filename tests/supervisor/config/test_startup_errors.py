@@ -122,8 +122,9 @@ def test_a_mistake_in_an_override(override: str, expected: str, tmp_path: Path) 
 
 def test_a_home_that_does_not_exist(tmp_path: Path) -> None:
     home = str(tmp_path / "none")
+    reason = f'CODEX_HOME points to "{home}", but that path does not exist'
     assert printed(tmp_path, home=home) == (
-        f'Error finding codex home: CODEX_HOME points to "{home}", but that path does not exist'
+        f"WARNING: proceeding, even though we could not update PATH: {reason}\nError finding codex home: {reason}"
     )
 
 

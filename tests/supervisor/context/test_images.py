@@ -129,9 +129,13 @@ def test_unreadable_files_are_told(tmp_path: Path) -> None:
 
 def test_broken_pictures_are_told(tmp_path: Path) -> None:
     whole = encoded("PNG", (300, 300))
-    for name, data in (("cut", whole[:60]), ("garbage", whole[:8] + b"garbage" * 10), ("webp", b"RIFF0000WEBPVP8 ")):
+    for name, data in (("garbage", whole[:8] + b"garbage" * 10), ("cut.jpg", encoded("JPEG")[:300])):
         (tmp_path / name).write_bytes(data)
         assert said(tmp_path / name).startswith("Image located at `P` is invalid: ")
+    for name, data in (("png", whole[:60]), ("webp", b"RIFF0000WEBPVP8 ")):
+        (tmp_path / f"cut.{name}").write_bytes(data)
+        text = f"Codex cannot attach image at `P`: unsupported image format `image/{name}`."
+        assert said(tmp_path / f"cut.{name}") == text
 
 
 def bomb(width: int, height: int) -> bytes:

@@ -136,6 +136,12 @@ def written(folder: Path, value: object) -> str:
     return str(path)
 
 
+@pytest.mark.parametrize(("kind", "images"), [(None, False), ("text", False), ("text_and_image", True)])
+def test_what_a_search_may_answer_with(tmp_path: Path, kind: str | None, images: bool) -> None:
+    catalog = read_catalog(written(tmp_path, {"models": [{**LEAST, "web_search_tool_type": kind}]}))
+    assert catalog.find("own", ModelSettings()).searches_images == images
+
+
 def test_file_replaces_our_models(tmp_path: Path) -> None:
     first = {
         **LEAST,

@@ -177,6 +177,14 @@ TOLD = "Exit code: 1\nWall time: 1 seconds\nTotal output lines: 3\nOutput:\na\nb
         ("{}", None),
         ("{", None),
         ("[1]", None),
+        (
+            '{"output":"x","metadata":{"exit_code":0,"duration_seconds":2.0,"remarks":["one",5,"two"]}}',
+            "Exit code: 0\nWall time: 2 seconds\none\ntwo\nOutput:\nx",
+        ),
+        (
+            '{"output":"x","metadata":{"exit_code":0,"duration_seconds":2.0,"remarks":5}}',
+            "Exit code: 0\nWall time: 2 seconds\nOutput:\nx",
+        ),
         ('{"output":"x","metadata":{"exit_code":true,"duration_seconds":2}}', None),
         ('{"output":"x","metadata":{"exit_code":0}}', None),
         ('{"output":5,"metadata":{"exit_code":0,"duration_seconds":2}}', None),

@@ -13,7 +13,7 @@ from pycodex.protocol.events.error import ErrorEvent, StreamError
 from pycodex.protocol.events.exec import ExecCommandBegin, ExecCommandEnd
 from pycodex.protocol.events.message import AgentMessage, AgentMessageContentDelta
 from pycodex.protocol.events.turn import ShutdownComplete, TaskComplete, TaskStarted, TokenCount, TurnAborted
-from pycodex.protocol.ops import Answer, Shutdown, UserTurn
+from pycodex.protocol.ops import Answer, CleanBackgroundTerminals, Shutdown, UserTurn
 from pycodex.protocol.user_input import Text
 from pycodex.supervisor.model.scripted import Hold, Reply, Until, call, say
 from support.engine import Place, Talk, kinds, line_kinds, lines_of, of_kind, open_engine, outputs, plan, run, said
@@ -226,6 +226,19 @@ async def test_shutdown_ends_the_turn_and_what_it_left_running(place: Place) -> 
         assert line_kinds(place.lines())[-3:] == ["function_call_output", "message:user", "turn_aborted"]
         # Whoever comes too late is not kept waiting.
         await talk.thread.shut_down()
+
+
+async def test_background_commands_are_ended_on_request_and_the_thread_goes_on(place: Place) -> None:
+    mark = Mark()
+    async with open_engine(place, [Reply(parts=run(f"sleep {mark}", "a", yield_time_ms=250))]) as engine:
+        talk = await engine.start()
+        await talk.turn("go")
+        assert mark.alive()
+        await talk.thread.submit(CleanBackgroundTerminals())
+        ended = await talk.until(ExecCommandEnd)
+        assert (ended.call_id, ended.exit_code, ended.status) == ("a", -1, "failed")
+        assert not mark.alive()
+        assert (await talk.turn("again"))[-1].last_agent_message == "done"
 
 
 async def test_process_that_was_left_running_is_told_about_after_its_turn(place: Place) -> None:

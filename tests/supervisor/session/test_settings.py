@@ -37,6 +37,7 @@ BASE = Settings(
         ("effort", "high"),
         ("summary", "detailed"),
         ("personality", "friendly"),
+        ("mode", "plan"),
     ],
 )
 def test_wish_changes_what_it_names_and_nothing_else(name: str, value: Any) -> None:
@@ -49,6 +50,13 @@ def test_wish_changes_what_it_names_and_nothing_else(name: str, value: Any) -> N
 
 def test_wish_without_settings_changes_nothing() -> None:
     assert BASE.changed_by(UserTurn(items=(), output_schema={})) == BASE
+
+
+def test_what_the_model_is_told_of_a_mode_goes_with_the_mode() -> None:
+    planning = BASE.changed_by(UserTurn(items=(), mode="plan", mode_instructions="PLAN"))
+    assert (planning.mode, planning.mode_instructions) == ("plan", "PLAN")
+    assert planning.changed_by(UserTurn(items=(), mode_instructions="lost")) == planning
+    assert planning.changed_by(UserTurn(items=(), mode="default")) == BASE
 
 
 def info_of(name: str) -> ModelInfo:
@@ -72,6 +80,10 @@ def test_turn_takes_its_limits_from_the_model_it_asks(tmp_path: Path) -> None:
     assert first.summary == info_of("m").default_reasoning_summary
     assert first.timezone == "Etc/UTC"
     assert first.features == config.features
+    third = maker.turn(
+        BASE.changed_by(UserTurn(items=(), mode="plan", mode_instructions="PLAN")), turn_id="3", output_schema=None
+    )
+    assert (first.mode, third.mode, third.mode_instructions) == ("default", "plan", "PLAN")
 
 
 @pytest.mark.parametrize(

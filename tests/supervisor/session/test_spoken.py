@@ -110,7 +110,11 @@ async def test_calls_are_not_shown_by_themselves() -> None:
     ("action", "query"),
     [
         ({"type": "search", "query": "q"}, "q"),
+        ({"type": "search", "query": "", "queries": ["a", "b"]}, "a ..."),
+        ({"type": "search", "query": "q", "queries": ["a", "b"]}, "q"),
         ({"type": "search", "queries": ["a", "b"]}, "a ..."),
+        ({"type": "search", "queries": ["", "b"]}, ""),
+        ({"type": "search", "queries": 3}, ""),
         ({"type": "search", "queries": ["a"]}, "a"),
         ({"type": "search", "queries": [1, None]}, ""),
         ({"type": "open_page", "url": "http://x"}, "http://x"),
@@ -126,3 +130,9 @@ def test_search_in_a_few_words(action: Any, query: str) -> None:
     shown: Any = shown_item(item("web_search_call", id="w", action=action))
     assert shown.query == query
     assert isinstance(shown.action, dict)
+
+
+@pytest.mark.parametrize("action", [{"type": "future", "more": 1}, {"type": ["search"]}, {}, None, "odd"])
+def test_unknown_search_is_told_as_another_one(action: Any) -> None:
+    shown: Any = shown_item(item("web_search_call", id="w", action=action))
+    assert shown.action == {"type": "other"}

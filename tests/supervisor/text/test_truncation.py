@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pycodex.protocol.model_info import BYTES, TOKENS, TruncationPolicy
-from pycodex.supervisor.text.truncation import truncate, truncate_formatted, truncate_parts
+from pycodex.supervisor.text.truncation import count_lines, truncate, truncate_formatted, truncate_parts
 
 IMAGE = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}
 
@@ -132,3 +132,8 @@ def test_half_a_character_does_not_break_the_cut() -> None:
 )
 def test_parts_share_one_budget(parts: list[Any], policy: TruncationPolicy, kept: list[Any]) -> None:
     assert truncate_parts(parts, policy) == kept
+
+
+@pytest.mark.parametrize(("text", "lines"), [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("\n", 1), ("a\r\nb\rc\n", 2)])
+def test_final_newline_begins_no_line(text: str, lines: int) -> None:
+    assert count_lines(text) == lines

@@ -12,6 +12,7 @@ from pycodex.supervisor.tools.arguments import (
     list_of,
     optional,
     parse,
+    parse_any,
     text,
     u64,
 )
@@ -266,3 +267,32 @@ def test_depth_is_bounded() -> None:
 
 def test_half_a_character_does_no_harm() -> None:
     assert parse('{"word":"\ud800"}', SHAPE)["word"] == "?"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("[1]", [1]), ("null", None), ('{"a":1.0,"a":2}', {"a": 2}), (' "x" ', "x"), ("2.5", 2.5)]
+)
+def test_any_value_can_be_read(text: str, value: object) -> None:
+    assert parse_any(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [("", "EOF while parsing a value at line 1 column 0"), ("1 2", "trailing characters at line 1 column 3")],
+)
+def test_what_is_no_value_is_refused(text: str, error: str) -> None:
+    with pytest.raises(BadArguments) as raised:
+        parse_any(text)
+    assert str(raised.value) == f"failed to parse function arguments: {error}"
+
+
+def test_one_element_is_named_in_the_singular() -> None:
+    with pytest.raises(BadArguments, match="expected struct One with 1 element at line 1 column 2"):
+        parse("[]", Shape("One", (Field("a", text),)))
+
+
+def test_field_may_have_a_second_name() -> None:
+    shape = Shape("Args", (Field("timeout_ms", optional(u64), None, alias="timeout"),))
+    assert parse('{"timeout":5}', shape) == parse('{"timeout_ms":5}', shape) == {"timeout_ms": 5}
+    with pytest.raises(BadArguments, match=r"duplicate field `timeout_ms` at line 1 column 25$"):
+        parse('{"timeout":5,"timeout_ms":6}', shape)

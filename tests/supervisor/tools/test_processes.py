@@ -1,5 +1,6 @@
 """Processes outlive their calls, are told about to the end, and make room for each other."""
 
+import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ import trio
 from pycodex.protocol.frames import RunCommand
 from pycodex.supervisor.tools import processes as subject
 from pycodex.supervisor.tools.processes import MAX_KEPT, PROTECTED, WARN_FROM, Origin, Process, Processes
+from pycodex.supervisor.tools.spool import MOST_BYTES, Spool, Spools
 from pycodex.supervisor.workers.lease import JobFailed, JobRefused, WorkerLost
 from pycodex.supervisor.workers.pool import Pool
 from support.fake_worker import TERMINAL, command
@@ -36,6 +38,7 @@ class Stage:
         origin = Origin(
             call_id="call-1",
             turn_id="turn-1",
+            argv=order.argv,
             parsed_cmd=({"type": "unknown", "cmd": order.argv[0]},),
             truncation=POLICY,
             emit=lambda event: self.events.append(event.to_wire()),
@@ -53,9 +56,9 @@ class Stage:
 
 
 @asynccontextmanager
-async def stage_of(pools: Pools, **settings: Any) -> AsyncIterator[Stage]:
+async def stage_of(pools: Pools, *, spools: Spools | None = None, **settings: Any) -> AsyncIterator[Stage]:
     async with pools.open(**settings) as pool, trio.open_nursery() as nursery:
-        processes = Processes(OpenPool(pool), nursery.start_soon)
+        processes = Processes(OpenPool(pool), nursery.start_soon, spools)
         yield Stage(pool, processes, nursery)
         await processes.end_all()
 
@@ -214,13 +217,13 @@ async def test_flood_is_read_at_a_pace(real_pools: Pools, monkeypatch: pytest.Mo
     """Everything at first; then what the pace allows, and what is newest at the end."""
     monkeypatch.setattr(subject, "PACE_S", 60.0)
     async with stage_of(real_pools) as stage:
-        process = await stage.start(command("/bin/sh", "-c", "seq 1 2000000; echo over", merge_streams=True))
+        process = await stage.start(command("/bin/sh", "-c", "seq 1 6000000; echo over", merge_streams=True))
         assert await process.wait(FAR)
     text = process.fresh.take()
     assert text.startswith("1\n2\n3\n")
-    assert text.endswith("1999999\n2000000\nover\n")
+    assert text.endswith("5999999\n6000000\nover\n")
     told = sum(event["type"] == "exec_command_output_delta" for event in stage.events)
-    assert told < 1000
+    assert told < 3000
 
 
 async def test_workers_of_ended_processes_are_gone(real_pools: Pools) -> None:
@@ -230,3 +233,129 @@ async def test_workers_of_ended_processes_are_gone(real_pools: Pools) -> None:
         used = workers_of(stage.pool)
         await stage.processes.end_all()
         await eventually_async(lambda: len(alive(used)) <= 1)
+
+
+# Whole outputs
+
+
+def spooled(home: Path) -> list[Path]:
+    return [path for path in (home / "tmp").rglob("*") if path.is_file()]
+
+
+def content(spool: Spool) -> bytes:
+    return Path(spool.path).read_bytes()
+
+
+def spool_descriptors(home: Path) -> list[str]:
+    """Names of those of our open descriptors that lead into the home."""
+    found = []
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            found.append(os.readlink(f"/proc/self/fd/{name}"))
+        except FileNotFoundError:
+            # That of the listing.
+            continue
+    return [path for path in found if path.startswith(str(home))]
+
+
+def numbers(count: int) -> bytes:
+    return b"".join(b"%d\n" % number for number in range(1, count + 1))
+
+
+def seq(count: int, then: str = "true") -> RunCommand:
+    return command("/bin/sh", "-c", f"seq 1 {count}; {then}", merge_streams=True, lossless_bytes=MOST_BYTES)
+
+
+async def test_short_output_is_put_into_a_file_only_when_it_is_asked_for(real_pools: Pools, home: Path) -> None:
+    async with stage_of(real_pools, spools=Spools(str(home), "t")) as stage:
+        process = await stage.start(seq(1000))
+        assert await process.wait(FAR)
+        assert spooled(home) == []
+        spool = process.spooled()
+        assert spool is not None
+        assert process.spooled() is spool
+        assert spooled(home) == [Path(spool.path)]
+        assert content(spool) == numbers(1000)
+        assert spool.is_whole
+
+
+async def test_output_that_memory_does_not_hold_is_in_a_file_from_its_first_byte(real_pools: Pools, home: Path) -> None:
+    async with stage_of(real_pools, spools=Spools(str(home), "t")) as stage:
+        process = await stage.start(seq(500_000))
+        assert await process.wait(FAR)
+    (path,) = spooled(home)
+    assert path.read_bytes() == numbers(500_000)
+    assert str(process.process_id) in path.name
+
+
+async def test_what_comes_after_the_file_was_begun_gets_into_it(fake_pools: Pools, home: Path) -> None:
+    async with stage_of(fake_pools, spools=Spools(str(home), "t")) as stage:
+        process = await stage.start(command("cat", pty=TERMINAL))
+        said = ""
+        for word in ("one", "two", "three"):
+            await stage.processes.write(process, word.encode())
+            said += await eventually_async(process.fresh.take)
+            spool = process.spooled()
+        assert said == "onetwothree"
+        assert spool is not None
+        assert content(spool) == b"onetwothree"
+
+
+async def test_file_ends_where_output_is_missing(fake_pools: Pools, home: Path) -> None:
+    async with stage_of(fake_pools, spools=Spools(str(home), "t")) as stage:
+        process = await stage.start(command("gap"))
+        assert await process.wait(FAR)
+        spool = process.spooled()
+        assert spool is not None
+        assert content(spool) == b"head"
+        assert not spool.is_whole
+    assert process.fresh.take() == "headtail"
+
+
+async def test_more_than_the_limit_is_cut_exactly_there(real_pools: Pools, home: Path) -> None:
+    count = 3_000_000
+    async with stage_of(real_pools, spools=Spools(str(home), "t")) as stage:
+        process = await stage.start(seq(count))
+        assert await process.wait(FAR)
+        spool = process.spooled()
+    assert spool is not None
+    assert (spool.kept_bytes, spool.is_whole) == (MOST_BYTES, False)
+    assert content(spool) == numbers(count)[:MOST_BYTES]
+
+
+async def test_without_a_place_for_files_there_are_none(fake_pools: Pools) -> None:
+    for spools in (None, Spools("/proc/self", "t")):
+        async with stage_of(fake_pools, spools=spools) as stage:
+            process = await stage.start(command("say", "out"))
+            assert await process.wait(FAR)
+            assert process.spooled() is None
+            assert process.spooled() is None
+            assert process.fresh.take() == "out"
+
+
+async def test_file_is_closed_with_its_process(real_pools: Pools, home: Path) -> None:
+    async with stage_of(real_pools, spools=Spools(str(home), "t")) as stage:
+        endings: dict[str, Process] = {}
+        for how in ("told", "untold", "stopped", "lost"):
+            endings[how] = await stage.start(seq(300_000, "exec sleep 1000" if how in ("stopped", "lost") else "true"))
+            stage.processes.keep(endings[how], stage.warnings.append)
+        for how in ("told", "untold"):
+            assert await endings[how].wait(FAR)
+        await eventually_async(lambda: len(spooled(home)) == len(endings))
+        stage.processes.forget(endings["told"])
+        endings["stopped"].scope.cancel()
+        assert await endings["stopped"].wait(FAR)
+        signal_all(workers_of(stage.pool), signal.SIGKILL)
+        assert await endings["lost"].wait(FAR)
+        # Only the directory is left open.
+        assert spool_descriptors(home) == [str(home / "tmp" / "outputs" / "t")]
+    assert spool_descriptors(home) == []
+
+
+async def test_running_processes_and_their_files_end_with_the_session(real_pools: Pools, home: Path) -> None:
+    async with stage_of(real_pools, spools=Spools(str(home), "t")) as stage:
+        for _ in range(2):
+            stage.processes.keep(await stage.start(seq(300_000, "exec sleep 1000")), stage.warnings.append)
+        await eventually_async(lambda: len(spooled(home)) == 2)
+        await stage.processes.end_all()
+        assert spool_descriptors(home) == []

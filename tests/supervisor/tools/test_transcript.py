@@ -35,6 +35,28 @@ def test_of_long_output_both_ends_are_kept(size: int) -> None:
     assert transcript.text().encode() == data[:HALF_BYTES] + data[-HALF_BYTES:]
 
 
+def test_what_does_not_fit_is_known_beforehand_and_afterwards() -> None:
+    transcript = Transcript()
+    for _ in range(2):
+        transcript.add(bytes(HALF_BYTES + 10))
+        assert transcript.fits(bytes(HALF_BYTES - 10))
+        assert not transcript.fits(bytes(HALF_BYTES - 9))
+        transcript.add(bytes(HALF_BYTES - 10))
+        assert not transcript.has_gap
+        transcript.add(b"x")
+        assert transcript.has_gap
+        transcript.take()
+        assert not transcript.has_gap
+
+
+def test_bytes_are_told_as_they_came() -> None:
+    transcript = Transcript()
+    transcript.add(b"a\xff" * HALF_BYTES)
+    assert transcript.data == b"a\xff" * HALF_BYTES
+    transcript.add(b"end")
+    assert transcript.data == b"a\xff" * (HALF_BYTES // 2) + (b"a\xff" * HALF_BYTES + b"end")[-HALF_BYTES:]
+
+
 def test_what_is_no_text_is_replaced() -> None:
     transcript = Transcript()
     transcript.add(b"a\xff\xfeb caf\xe9 \xe2\x82")

@@ -1,8 +1,12 @@
 """What people read on stderr. The texts are what the reference prints for the same turn."""
 
+import re
+from typing import Any
+
 import pytest
 
 from pycodex.protocol.events.error import BackgroundEvent, DeprecationNotice, ErrorEvent, StreamError, WarningEvent
+from pycodex.protocol.events.image import ViewImageToolCall
 from pycodex.protocol.events.message import (
     AgentMessage,
     AgentReasoning,
@@ -10,6 +14,7 @@ from pycodex.protocol.events.message import (
     WebSearchBegin,
     WebSearchEnd,
 )
+from pycodex.protocol.events.patch import TurnDiff
 from pycodex.protocol.events.turn import ModelReroute, TokenCount, TurnAborted
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.protocol.permissions import Permissions
@@ -17,7 +22,7 @@ from pycodex.supervisor.frontends.exec.facts import ThreadFacts
 from pycodex.supervisor.frontends.exec.human import HumanRenderer, first_lines, shown_duration
 from pycodex.supervisor.frontends.exec.style import Style, harmless
 from pycodex.supervisor.version import VERSION
-from support.exec_events import STARTED, command_begins, command_ends, completed, plan, tokens
+from support.exec_events import STARTED, command_begins, command_ends, completed, patch_begins, patch_ends, plan, tokens
 
 SHELL = ("/bin/bash", "-lc", "seq 1 30")
 FACTS = ThreadFacts(
@@ -281,3 +286,49 @@ def test_control_characters_of_others_do_not_reach_the_terminal() -> None:
         text = told(event)
         assert shown in text or shown.replace("\\", "\\\\") in text
         assert "\x1b" not in text
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "/ws/m.txt": {"type": "update", "unified_diff": "@@ -1,2 +1,2 @@\n-a\n+A\n b\n", "move_path": "/ws/n.txt"},
+    "/ws/b.txt": {"type": "update", "unified_diff": "@@ -1 +1 @@\n-x\n+y\n", "move_path": None},
+    "/ws/gone.txt": {"type": "delete", "content": "x\ny\n"},
+    "/ws/a.txt": {"type": "add", "content": "hello\n"},
+}
+
+
+def test_patch_shows_every_file_and_its_end() -> None:
+    text = told(patch_begins("c", CHANGES), patch_ends("c", CHANGES, stdout="Success.\nA a.txt\n"))
+    *shown, title, first, second = text.splitlines()
+    assert shown == [
+        "file update",
+        *("A /ws/a.txt", "hello"),
+        *("M /ws/b.txt", "@@ -1 +1 @@", "-x", "+y"),
+        *("D /ws/gone.txt", "x", "y"),
+        *("R /ws/m.txt -> /ws/n.txt", "@@ -1,2 +1,2 @@", "-a", "+A", " b"),
+    ]
+    assert re.fullmatch(r"apply_patch\(auto_approved=true\) exited 0 in [0-9]+ms:", title)
+    assert [first, second] == ["Success.", "A a.txt"]
+
+
+def test_patch_that_failed_says_why() -> None:
+    lines = told(patch_begins("c", CHANGES), patch_ends("c", CHANGES, stderr="Failed to write file x\n")).splitlines()
+    assert " exited 1 in " in lines[-2]
+    assert lines[-1] == "Failed to write file x"
+
+
+def test_patch_colours_what_comes_and_what_goes() -> None:
+    text = told(patch_begins("c", CHANGES), colour=True)
+    assert "\x1b[32mhello\x1b[0m" in text
+    assert "\x1b[31m-x\x1b[0m" in text
+    assert "\n@@ -1 +1 @@\n" in text
+
+
+def test_patch_cannot_write_to_the_terminal() -> None:
+    hostile = {"/ws/\x1b[2J": {"type": "add", "content": "\x1b]0;title\x07\n"}}
+    assert "\x1b" not in told(patch_begins("c", hostile))
+
+
+def test_diff_of_the_turn_and_pictures_are_shown() -> None:
+    diff = "diff --git a/x b/x\n@@ -0,0 +1 @@\n+x\n"
+    assert told(TurnDiff(unified_diff=diff)) == f"file update:\n{diff}\n"
+    assert told(ViewImageToolCall(call_id="c", path="/ws/p.png")) == "viewed image /ws/p.png\n"

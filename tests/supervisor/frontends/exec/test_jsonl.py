@@ -11,7 +11,7 @@ from pycodex.protocol.events.message import AgentMessage, AgentReasoning, UserMe
 from pycodex.protocol.events.turn import ModelReroute, TokenCount, TurnAborted
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.supervisor.frontends.exec.jsonl import JsonlRenderer
-from support.exec_events import STARTED, command_begins, command_ends, completed, plan, tokens
+from support.exec_events import STARTED, command_begins, command_ends, completed, patch_begins, patch_ends, plan, tokens
 
 THREAD = '{"type":"thread.started","thread_id":"th"}'
 TURN = '{"type":"turn.started"}'
@@ -237,3 +237,22 @@ def test_recorded_turns_are_reproduced(shared_dir: Any) -> None:
     lines = [json.loads(line) for line in lines_of(STARTED, *events, completed("It runs."))]
     assert lines[-1]["usage"].pop("reasoning_output_tokens") == 10
     assert lines == expected["runs"][0]["stdout"][1:]
+
+
+def test_patch_is_told_when_it_has_ended_in_the_order_of_its_paths() -> None:
+    changes = {
+        "/ws/m": {"type": "update", "unified_diff": "", "move_path": "/ws/n"},
+        "/ws/a": {"type": "add", "content": "x"},
+        "/ws/d": {"type": "delete", "content": "x"},
+    }
+    told = (
+        '"type":"file_change","changes":[{"path":"/ws/a","kind":"add"},{"path":"/ws/d","kind":"delete"},'
+        '{"path":"/ws/m","kind":"update"}],"status":"%s"'
+    )
+    assert lines_of(
+        STARTED,
+        patch_begins("c", changes),
+        patch_ends("c", changes, stdout="ok"),
+        patch_begins("e", changes),
+        patch_ends("e", changes, stderr="no"),
+    ) == [TURN, item(0, told % "completed"), item(1, told % "failed"), DONE]

@@ -117,3 +117,14 @@ async def test_last_message_goes_where_it_was_asked_to_go(tmp_path: Path) -> Non
         assert (place.workspace / "out.txt").is_symlink()
     assert precious.read_text() == "as it was"
     assert b"Failed to write last message file" in done.stderr
+
+
+async def test_question_of_the_model_does_not_hold_up_the_run(tmp_path: Path) -> None:
+    option = {"label": "A", "description": "a"}
+    question = {"id": "q", "header": "h", "question": "Which?", "options": [option]}
+    asked = call("request_user_input", {"questions": [question]}, "c")
+    async with place_of(tmp_path, Reply(parts=asked), Reply(parts=say("on my own"))) as place:
+        done = await place.run("-c", "features.default_mode_request_user_input=true", "go")
+        (item,) = [each for each in place.server.requests[1].body["input"] if each.get("call_id") == "c"][1:]
+    assert (done.returncode, done.stdout) == (0, b"on my own\n")
+    assert item["output"] == '{"answers":{}}'

@@ -1,8 +1,10 @@
 """Commands run, are waited for, and go on when nobody waits any more."""
 
 import base64
+import os
 import re
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,11 @@ import trio
 
 from pycodex.protocol.confinement import Limits
 from pycodex.protocol.frames import Exited
+from pycodex.protocol.model_info import TOKENS, TruncationPolicy
 from pycodex.protocol.permissions import Permissions
 from pycodex.protocol.turn_context import Shell
 from pycodex.supervisor.tools.handlers.exec_command import ExecCommand
+from pycodex.supervisor.tools.programs import Programs
 from support.orders import signal_all
 from support.pools import alive, workers_of
 from support.tool_calls import FULL_ACCESS, READ_ONLY, WORKSPACE_WRITE, Benches, make_turn
@@ -21,6 +25,7 @@ from support.waiting import eventually_async
 LAYOUT = re.compile(
     r"Command: (?P<command>.*)\n"
     r"Chunk ID: [0-9a-f]{6}\n"
+    r"(?:Full output: (?P<file>.*)\n)?"
     r"Wall time: [0-9]+\.[0-9]{4} seconds\n"
     r"(?P<state>Process .*(?:\n.*)*?)\n"
     r"Original token count: (?P<tokens>[0-9]+)\n"
@@ -32,7 +37,7 @@ EITHER = pytest.mark.parametrize("permissions", [WORKSPACE_WRITE, FULL_ACCESS], 
 def parts(answer: str) -> dict[str, str]:
     found = LAYOUT.fullmatch(answer)
     assert found is not None, answer
-    return found.groupdict()
+    return {name: text for name, text in found.groupdict().items() if text is not None}
 
 
 def session_id(answer: str) -> int:
@@ -80,11 +85,94 @@ async def test_output_is_cut_to_the_tokens_asked_for(benches: Benches) -> None:
     assert parts(answer)["tokens"] == "273"
 
 
+# Whole outputs
+
+
+def numbers(first: int, last: int) -> str:
+    return "".join(f"{number}\n" for number in range(first, last + 1))
+
+
+def text_of(path: str) -> str:
+    return Path(path).read_text(encoding="ascii")
+
+
+def exists(path: Path) -> bool:
+    return path.exists()
+
+
+async def test_long_output_at_full_speed_is_all_in_the_file(benches: Benches, home: Path) -> None:
+    count = 450_000
+    async with benches() as bench:
+        answer = parts(await bench.run(f"seq 1 {count}", yield_time_ms=30_000))
+    assert Path(answer["file"]).is_relative_to(home / "tmp" / "outputs" / "thread-1")
+    assert text_of(answer["file"]) == numbers(1, count)
+
+
+async def test_file_is_cut_at_its_limit_and_that_is_told(benches: Benches) -> None:
+    count, limit = 3_000_000, 16 << 20
+    async with benches() as bench:
+        answer = parts(await bench.run(f"seq 1 {count}", yield_time_ms=30_000))
+    assert answer["state"] == "Process exited with code 0"
+    path, _, remark = answer["file"].partition(" ")
+    assert remark == f"(cut after {limit} bytes)"
+    assert text_of(path) == numbers(1, count)[:limit]
+
+
+async def test_file_holds_what_earlier_answers_told_and_later_ones_will(benches: Benches) -> None:
+    cmd = "stty -echo -opost; for part in 0 1 2 3; do seq $((part*20000+1)) $((part*20000+20000)); read x; done"
+    async with benches() as bench:
+        answers = [await bench.run(cmd, tty=True, yield_time_ms=1000)]
+        session = session_id(answers[0])
+        while "session ID" in answers[-1]:
+            answers.append(await bench.call("write_stdin", session_id=session, chars="\n", yield_time_ms=1000))
+    assert len(answers) == 5
+    (path,) = {parts(answer)["file"] for answer in answers[:4]}
+    assert "file" not in parts(answers[4])
+    assert text_of(path) == numbers(1, 80_000)
+
+
+@pytest.mark.parametrize("permissions", [WORKSPACE_WRITE, READ_ONLY, FULL_ACCESS], ids=lambda each: each.mode)
+async def test_model_can_read_the_file_by_its_path(benches: Benches, permissions: Permissions) -> None:
+    async with benches(permissions) as bench:
+        path = parts(await bench.run("seq 1 20000"))["file"]
+        answer = parts(await bench.run(f"sed -n 9999,10001p {path}; wc -l <{path}"))
+    assert answer["output"] == "9999\n10000\n10001\n20000\n"
+
+
+async def test_file_cannot_be_changed_by_a_confined_command(benches: Benches, home: Path) -> None:
+    async with benches(turn={"cwd": str(home)}) as bench:
+        path = parts(await bench.run("seq 1 20000"))["file"]
+        answer = parts(await bench.run(f"echo changed >{path}; rm -f {path}; ls -d {path}"))
+    assert path in answer["output"].splitlines()
+    assert text_of(path) == numbers(1, 20_000)
+
+
+async def test_what_memory_has_dropped_is_in_the_file_whatever_limit_is_asked_for(benches: Benches) -> None:
+    count = 300_000
+    room = TruncationPolicy(TOKENS, 10_000_000)
+    async with benches(turn={"truncation": room}) as bench:
+        answer = parts(await bench.run(f"seq 1 {count}", yield_time_ms=30_000, max_output_tokens=10_000_000))
+    assert "truncated" not in answer["output"]
+    assert len(answer["output"]) == 1 << 20
+    assert text_of(answer["file"]) == numbers(1, count)
+
+
+async def test_short_outputs_leave_no_files(benches: Benches, home: Path) -> None:
+    async with benches() as bench:
+        answer = parts(await bench.run("seq 1 1000"))
+    assert "file" not in answer
+    assert not exists(home / "tmp" / "outputs")
+
+
+# The record
+
+
 async def test_record_of_the_call_tells_use_and_enforcement(benches: Benches) -> None:
     async with benches() as bench:
         usage = (await bench.answer("exec_command", {"cmd": "echo hello", "login": False})).usage
     assert isinstance(usage, Exited)
     assert (usage.code, usage.output_bytes, usage.dropped_bytes) == (0, 6, 0)
+    assert usage.processes >= (1 if usage.enforced.level == "full" else 0)
     assert usage.wall_ms > 0
     assert usage.enforced.level in ("full", "landlock")
 
@@ -359,3 +447,64 @@ def test_schema_follows_the_settings() -> None:
     assert (schema["strict"], schema["parameters"]["required"]) == (False, ["cmd"])
     without = ExecCommand(login_allowed=False).spec(make_turn())["parameters"]["properties"]
     assert properties.keys() - without.keys() == {"login"}
+
+
+# Programs of ours
+
+
+@pytest.fixture
+def programs_dir(home: Path) -> Iterator[str]:
+    programs = Programs()
+    found = programs.directory(str(home))
+    if not found:
+        pytest.skip("pycodex is not installed here")
+    yield found
+    programs.close()
+
+
+@EITHER
+async def test_patch_program_is_found_and_works(
+    benches: Benches, workspace: Path, permissions: Permissions, programs_dir: str
+) -> None:
+    async with benches(permissions, programs_dir=programs_dir) as bench:
+        found = parts(await bench.run("command -v apply_patch applypatch; echo $PATH"))
+        for name in ("apply_patch", "applypatch"):
+            patch = f"*** Begin Patch\n*** Add File: by-{name}\n+x\n*** End Patch\n"
+            answer = await bench.run(f"{name} '{patch}' && echo done")
+            assert answer.endswith(f"\nOutput:\nSuccess. Updated the following files:\nA by-{name}\ndone\n")
+    assert found["output"].splitlines() == [
+        f"{programs_dir}/apply_patch",
+        f"{programs_dir}/applypatch",
+        f"{programs_dir}:/usr/bin:/bin",
+    ]
+    made = {path.name for path in children(workspace) if not path.name.startswith(".")}
+    assert made == {"by-apply_patch", "by-applypatch"}
+
+
+def children(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
+
+
+@pytest.mark.parametrize("root", ["home", "above"])
+async def test_patch_program_cannot_be_replaced_where_the_home_can_be_written(
+    benches: Benches, home: Path, programs_dir: str, root: str
+) -> None:
+    cwd = home if root == "home" else home.parent
+    attempts = (
+        f"ln -sf /bin/true {programs_dir}/apply_patch",
+        f"rm -f {programs_dir}/apply_patch",
+        f"touch {programs_dir}/ls",
+        f"mv {programs_dir} {programs_dir}-gone",
+        f"mv {home}/tmp {home}/gone",
+        f"chmod 777 {programs_dir}",
+        f": >{programs_dir}/.lock",
+    )
+    before = {path: os.readlink(path) for path in children(Path(programs_dir)) if path.is_symlink()}
+    async with benches(turn={"cwd": str(cwd)}, programs_dir=programs_dir) as bench:
+        writable = parts(await bench.run(f"touch {home.parent}/there && echo yes"))
+        for attempt in attempts:
+            answer = parts(await bench.run(attempt))
+            assert answer["state"] != "Process exited with code 0", attempt
+    assert writable["output"].endswith("yes\n") == (root == "above")
+    assert {path: os.readlink(path) for path in children(Path(programs_dir)) if path.is_symlink()} == before
+    assert len(before) == 2

@@ -2,6 +2,9 @@
 
 from typing import cast
 
+import pytest
+
+from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.items import FUNCTION_CALL
 from pycodex.supervisor.tools.handlers.update_plan import UpdatePlan
 from pycodex.supervisor.tools.services import ToolServices
@@ -21,6 +24,13 @@ async def test_plan_is_told() -> None:
             "plan": [{"step": "a", "status": "completed"}, {"step": "b", "status": "in_progress"}],
         }
     ]
+
+
+async def test_plan_mode_is_for_another_plan() -> None:
+    bench = Bench(make_turn(mode="plan"), cast(ToolServices, None))
+    with pytest.raises(ModelFacing, match="update_plan is a TODO/checklist tool and is not allowed in Plan mode"):
+        await UpdatePlan().run(ToolCall(FUNCTION_CALL, "c", "update_plan", '{"plan":[]}'), bench.scope)
+    assert bench.events == []
 
 
 def test_schema() -> None:
