@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pycodex.supervisor.workers.launch import launch
+from pycodex.supervisor.workers.runtime_dir import open_runtime_dir
 from support.engine import Place, open_place
 from support.pools import Pools, short_base
 
@@ -21,3 +22,14 @@ def place(tmp_path: Path) -> Iterator[Place]:
     """A home and a workspace for `pycodex exec`."""
     with open_place(tmp_path) as opened:
         yield opened
+        sweep(opened)
+
+
+def sweep(place: Place) -> None:
+    """Remove what killed runs left, as the next run with workers does.
+
+    One that was killed before it had its lock is left alone for a minute.
+    """
+    open_runtime_dir({"XDG_RUNTIME_DIR": place.runtime}).close()
+    for left in Path(place.runtime).iterdir():
+        left.rmdir()

@@ -185,26 +185,27 @@ def test_whoever_waits_while_it_is_congested_loses_nothing(
 
 def test_congestion_lasts_until_there_is_credit_for_all() -> None:
     outflow = Outflow("j", cap_bytes=1000, credit_bytes=10, lossless_bytes=100, send=Receiver())
-    assert not outflow.is_congested
+    seen = [outflow.is_congested]
     outflow.feed(STDOUT, bytes(10))
-    assert not outflow.is_congested
+    seen.append(outflow.is_congested)
     outflow.feed(STDERR, bytes(4))
-    assert outflow.is_congested
-    outflow.grant(3)
-    assert outflow.is_congested
-    outflow.grant(1)
-    assert not outflow.is_congested
+    seen.append(outflow.is_congested)
+    for size_bytes in (3, 1):
+        outflow.grant(size_bytes)
+        seen.append(outflow.is_congested)
+    assert seen == [False, False, True, True, False]
 
 
 def test_congestion_ends_when_all_that_must_not_be_dropped_was_sent() -> None:
     receiver = Receiver()
     outflow = Outflow("j", cap_bytes=100, credit_bytes=0, lossless_bytes=20, send=receiver)
     outflow.feed(STDOUT, numbered(0, 40))
-    assert outflow.is_congested
+    seen = [outflow.is_congested]
     outflow.grant(20)
-    assert not outflow.is_congested
+    seen.append(outflow.is_congested)
     outflow.feed(STDOUT, numbered(40, 200))
-    assert not outflow.is_congested
+    seen.append(outflow.is_congested)
+    assert seen == [True, False, False]
     outflow.finish()
     assert receiver.sent[0].data == numbered(0, 20)
     assert receiver.sent[-1].data == numbered(190, 50)

@@ -486,10 +486,13 @@ def children(folder: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("root", ["home", "above"])
+@pytest.mark.parametrize("guarded", ["home", "nothing else"])
 async def test_patch_program_cannot_be_replaced_where_the_home_can_be_written(
-    benches: Benches, home: Path, programs_dir: str, root: str
+    benches: Benches, home: Path, tmp_path: Path, programs_dir: str, root: str, guarded: str
 ) -> None:
+    """Not even if nothing but the programs themselves were guarded there."""
     cwd = home if root == "home" else home.parent
+    codex_home = home if guarded == "home" else tmp_path / "another"
     attempts = (
         f"ln -sf /bin/true {programs_dir}/apply_patch",
         f"rm -f {programs_dir}/apply_patch",
@@ -500,11 +503,11 @@ async def test_patch_program_cannot_be_replaced_where_the_home_can_be_written(
         f": >{programs_dir}/.lock",
     )
     before = {path: os.readlink(path) for path in children(Path(programs_dir)) if path.is_symlink()}
-    async with benches(turn={"cwd": str(cwd)}, programs_dir=programs_dir) as bench:
-        writable = parts(await bench.run(f"touch {home.parent}/there && echo yes"))
+    async with benches(turn={"cwd": str(cwd)}, programs_dir=programs_dir, codex_home=str(codex_home)) as bench:
+        writable = parts(await bench.run("touch there && echo yes"))
         for attempt in attempts:
             answer = parts(await bench.run(attempt))
             assert answer["state"] != "Process exited with code 0", attempt
-    assert writable["output"].endswith("yes\n") == (root == "above")
+    assert writable["output"].endswith("yes\n") == (codex_home != cwd)
     assert {path: os.readlink(path) for path in children(Path(programs_dir)) if path.is_symlink()} == before
     assert len(before) == 2
