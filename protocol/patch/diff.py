@@ -1,8 +1,8 @@
 """The difference between two texts, line by line, as unified hunks.
 
 Owns the search for lines that stayed and the layout of hunks; headers that name files are the caller's. The search is
-Myers', and gives up on texts that have little in common. Not `difflib`: loading it takes longer than most diffs. Takes
-two texts, gives one.
+Myers', and gives up on texts that have little in common, or that take too long to compare. Not `difflib`: loading it
+takes longer than most diffs. Takes two texts, gives one.
 """
 
 TYPE_CHECKING = False
@@ -15,15 +15,30 @@ if TYPE_CHECKING:
 _NO_NEWLINE = "\n\\ No newline at end of file"
 _MOST_EDITS = 2000
 _RUN = 1024
+_MOST_STEPS = 16_000_000
+# To begin on a diagonal takes so much longer than to follow it by one line.
+_STEPS_OF_BEGINNING = 4
 
 
-def unified(old: str, new: str, *, context: int) -> str:
-    """All hunks, with so many unchanged lines around; empty if the texts are the same."""
+class Effort:
+    """What may still be spent on searching; several texts may share one. A second or two in all."""
+
+    __slots__ = ("steps",)
+
+    def __init__(self) -> None:
+        self.steps = _MOST_STEPS
+
+
+def unified(old: str, new: str, *, context: int, effort: "Effort | None" = None) -> str:
+    """All hunks, with so many unchanged lines around; empty if the texts are the same.
+
+    Where the effort does not suffice, more lines are told as changed than would have to be.
+    """
     if old == new:
         return ""
     left, right = _lines(old), _lines(new)
     told: list[str] = []
-    for hunk in _hunks(_settled(_stretches(left, right), left, right), context):
+    for hunk in _hunks(_settled(_stretches(left, right, effort or Effort()), left, right), context):
         told += _hunk_lines(hunk, left, right, context)
     told.append("")
     return "\n".join(told)
@@ -72,13 +87,13 @@ def _range(first: int, end: int) -> str:
     return f"{first + 1 if size else first},{size}"
 
 
-def _stretches(left: "list[str]", right: "list[str]") -> "list[Stretch]":
+def _stretches(left: "list[str]", right: "list[str]", effort: Effort) -> "list[Stretch]":
     head = _common_head(left, right)
     tail = _common_tail(left, right, min(len(left), len(right)) - head)
     left_end, right_end = len(left) - tail, len(right) - tail
     stretches: "list[Stretch]" = []
     old, new = head, head
-    for old_at, new_at in _pairs(left[head:left_end], right[head:right_end]):
+    for old_at, new_at in _pairs(left[head:left_end], right[head:right_end], effort):
         if (old, new) != (old_at + head, new_at + head):
             stretches.append((old, old_at + head, new, new_at + head))
         old, new = old_at + head + 1, new_at + head + 1
@@ -111,29 +126,32 @@ def _run_above(lines: "list[str]", below: int) -> "list[str]":
     return lines[end - _RUN : end]
 
 
-def _pairs(left: "list[str]", right: "list[str]") -> "list[tuple[int, int]]":
+def _pairs(left: "list[str]", right: "list[str]", effort: Effort) -> "list[tuple[int, int]]":
     """Indices of lines that stayed. A line that only one side has stays nowhere, so the search need not see it."""
     in_right, in_left = set(right), set(left)
     old = [index for index, line in enumerate(left) if line in in_right]
     new = [index for index, line in enumerate(right) if line in in_left]
-    found = _longest_common([left[index] for index in old], [right[index] for index in new])
+    found = _longest_common([left[index] for index in old], [right[index] for index in new], effort)
     return [(old[x], new[y]) for x, y in found]
 
 
-def _longest_common(left: "list[str]", right: "list[str]") -> "list[tuple[int, int]]":
-    """Pairs of indices, ascending; none if that takes too many edits."""
+def _longest_common(left: "list[str]", right: "list[str]", effort: Effort) -> "list[tuple[int, int]]":
+    """Pairs of indices, ascending; none if that takes too many edits, or too long."""
     rows: "list[list[int]]" = []
     width, height = len(left), len(right)
     for edits in range(min(width + height, _MOST_EDITS) + 1):
         # How far each diagonal leads with so many edits; the i-th of them is the one at 2 * i - edits.
         row: list[int] = []
         for i in range(edits + 1):
-            x = _step(rows[-1], i) if rows else 0
+            begun_at = x = _step(rows[-1], i) if rows else 0
             y = x - 2 * i + edits
             while x < width and y < height and left[x] == right[y]:
                 x += 1
                 y += 1
             row.append(x)
+            effort.steps -= _STEPS_OF_BEGINNING + x - begun_at
+            if effort.steps < 0:
+                return []
             if x >= width and y >= height:
                 rows.append(row)
                 return _way_back(rows, i, (width, height))

@@ -17,6 +17,8 @@ MOST_BYTES = 64 << 20
 """Of one file, and of all files that one patch reads."""
 
 _MOST_LINKS = 40
+# The kernel takes none that is longer, and to find that out name by name takes long.
+_MOST_PATH_BYTES = 4095
 _READ_BYTES = 1 << 20
 
 
@@ -99,6 +101,8 @@ class Tree:
             yield place, self._found[place], data
 
     def _place(self, path: bytes) -> bytes:
+        if len(path) > _MOST_PATH_BYTES:
+            raise unusable(OSError(errno.ENAMETOOLONG, ""))
         folder, name = os.path.split(path)
         if name in (b"", b".", b".."):
             raise unusable(OSError(errno.EISDIR, ""))

@@ -26,7 +26,7 @@ def judge_patch(
     """`paths` are all that the patch writes, both ends of a move included; relative ones start at `cwd`."""
     if approval_policy == "untrusted":
         return PatchVerdict.ASK
-    if approval_policy == "on-failure" or confinement.unconfined_because:
+    if approval_policy == "on-failure" or confinement.unconfined_because or confinement.base == WRITE:
         return PatchVerdict.APPLY
     roots = tuple(entry.path for entry in confinement.entries if entry.access == WRITE)
     if all(_is_inside(os.path.normpath(os.path.join(cwd, path)), roots) for path in paths):

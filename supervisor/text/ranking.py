@@ -18,7 +18,9 @@ def best_matches(query: str, texts: Sequence[str], *, limit: int) -> list[int]:
     lengths = [words_of.total() for words_of in counted]
     usual_length = sum(lengths) / len(lengths) if any(lengths) else 1.0
     scores = [0.0] * len(texts)
-    for word in set(words(query)):
+    # A query may be long, but only words that some text has can count.
+    known: set[str] = set().union(*counted)
+    for word in known.intersection(words(query)):
         holders = [position for position, words_of in enumerate(counted) if word in words_of]
         rarity = math.log(1 + (len(texts) - len(holders) + 0.5) / (len(holders) + 0.5))
         for position in holders:

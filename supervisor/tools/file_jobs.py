@@ -24,10 +24,11 @@ async def run_job(
     *,
     answer_cap_bytes: int = RunFileJob.output_cap_bytes,
     confine: Callable[[Confinement], Confinement] = lambda confined: confined,
+    finish: bool = False,
 ) -> "FileAnswer":
     """Raises ModelFacing: JobFailed with the job's own text, or what kept it from being run.
 
-    `confine` may take away from what the turn allows.
+    `confine` may take away from what the turn allows. With `finish` a job that has begun is not ended half-way.
     """
     turn, services = scope.turn, scope.services
     pool = await services.pool.ready()
@@ -40,9 +41,12 @@ async def run_job(
             confinement=confine(confined),
             session_id=turn.thread_id,
             answer_cap_bytes=answer_cap_bytes,
+            finish=finish,
         )
     except BadFrame as error:
         raise ModelFacing(f"{name}: the arguments are too large: {error}") from None
+    except UnicodeEncodeError:
+        raise ModelFacing(f"{name}: the arguments are not valid Unicode") from None
 
 
 def senseless(name: str) -> ModelFacing:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from pycodex.protocol.confinement import NONE, PIN, Confinement
 from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.frames import RunCommand
 from pycodex.supervisor.workers.late_pool import PoolSource
@@ -58,9 +59,7 @@ class LoginShells:
         """The same command without the login, once it is known what that does. `fixed` are further variables."""
         if len(order.argv) != 3 or order.argv[1] != _LOGIN or os.path.basename(order.argv[0]) != "bash":
             return order
-        # Which names are protected differs from call to call; how far a command may reach does not.
-        reach = order.confinement.unconfined_because, order.confinement.network
-        key = (order.argv[0], order.cwd, reach, tuple(sorted(order.env.items())))
+        key = (order.argv[0], order.cwd, _reach(order.confinement), tuple(sorted(order.env.items())))
         if key not in self._setups:
             if len(self._setups) == MOST_SETUPS:
                 self._setups.clear()
@@ -117,6 +116,18 @@ def without_login(order: RunCommand, scope: "ToolScope", *, fixed: Mapping[str, 
     if logins is None or FEATURE not in turn.features or order.cwd != turn.cwd:
         return order
     return logins.without_login(order, fixed)
+
+
+def _reach(confined: Confinement) -> tuple[object, ...]:
+    """What a profile could find out: what it says under one reach is not for commands with another.
+
+    Which names are protected against changes differs from call to call, and makes no difference.
+    """
+    if confined.base == NONE:
+        shut = tuple((entry.path, entry.access == NONE) for entry in confined.entries if entry.access != PIN)
+    else:
+        shut = tuple((entry.path, True) for entry in confined.entries if entry.access == NONE)
+    return confined.unconfined_because, confined.network, confined.base == NONE, shut
 
 
 def _variables(data: bytes) -> dict[str, str]:

@@ -10,16 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import trio
-
 from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.events.exec import COMPLETED, FAILED, ExecCommandOutputDelta
 from pycodex.protocol.events.patch import PatchApplyBegin, PatchApplyEnd, TurnDiff
 from pycodex.protocol.frames import STDERR, STDOUT
 from pycodex.supervisor.policy.patches import PatchVerdict, judge_patch
 from pycodex.supervisor.tools.confine import confinement
-from pycodex.supervisor.tools.file_jobs import run_job
-from pycodex.supervisor.tools.shell_answer import structured
+from pycodex.supervisor.tools.file_jobs import run_job, senseless
+from pycodex.supervisor.tools.remarks import remarks_on
+from pycodex.supervisor.tools.shell_answer import structured, system_error
 from pycodex.supervisor.tools.tool import ToolAnswer, ToolScope
 from pycodex.supervisor.workspace.turn_diff import FileState, States
 
@@ -31,6 +30,9 @@ NAME = "apply_patch"
 VERIFICATION_FAILED = "apply_patch verification failed: "
 # Whole files before and after go into the answer.
 ANSWER_CAP_BYTES = 256 << 20
+# The answer about so many files can still be read, and there is time to write them.
+MOST_HUNKS = 10_000
+_MOST_PATH_BYTES = 4095
 
 
 async def apply_patch(
@@ -38,21 +40,31 @@ async def apply_patch(
 ) -> ToolAnswer:
     """`requested_via` names another tool than the one for patches. Raises ModelFacing if nothing was applied at all."""
     patch = _parsed(text)
+    if not patch.hunks:
+        _warn_of_detour(requested_via, scope)
+        raise ModelFacing("patch rejected: empty patch")
     verdict = await _judged(patch, cwd, scope)
     arguments = {"patch": text, "cwd": cwd, "verify": True, "write": verdict is PatchVerdict.APPLY}
     # Once it writes, it is not ended half-way; it takes milliseconds, and has a deadline of its own.
-    with trio.CancelScope(shield=True):
-        done = await run_job(NAME, arguments, scope, answer_cap_bytes=ANSWER_CAP_BYTES)
+    done = await run_job(NAME, arguments, scope, answer_cap_bytes=ANSWER_CAP_BYTES, finish=True)
     result = _Result.of(done)
-    if requested_via is not None:
-        scope.warn(f"apply_patch was requested via {requested_via}. Use the apply_patch tool instead of exec_command.")
+    _warn_of_detour(requested_via, scope)
     if verdict is PatchVerdict.REJECT:
         raise ModelFacing("patch rejected: writing outside of the project; rejected by user approval settings")
     if verdict is PatchVerdict.ASK:
         raise ModelFacing("patch rejected: it needs an approval, and nobody can be asked for one here")
     _tell(result, call_id, scope)
+    if result.cwd_errno:
+        raise ModelFacing(result.stderr)
     wall_s = done.exited.wall_ms / 1000
-    output = structured(result.stdout + result.stderr, result.exit_code, wall_s, scope.turn.truncation)
+    output = structured(
+        result.stdout + result.stderr,
+        result.exit_code,
+        wall_s,
+        scope.turn.truncation,
+        # Where protected files can only be put back afterwards, success is not all there is to tell.
+        remarks=tuple(remarks_on(done.exited)),
+    )
     return ToolAnswer(output, usage=done.exited)
 
 
@@ -64,10 +76,11 @@ async def tell_turn_diff(scope: ToolScope, *, refresh: bool) -> None:
             done = await run_job(
                 "file_states", {"paths": list(changes.paths)}, scope, answer_cap_bytes=ANSWER_CAP_BYTES
             )
+            now = _states(done.value)
         except ModelFacing:
             # The next response tells it again, and the files are as they are.
             return
-        changes.seen(_states(done.value))
+        changes.seen(now)
     _tell_diff(scope)
 
 
@@ -78,9 +91,16 @@ def _parsed(text: str) -> "Patch":
         patch = parse_patch(text)
     except PatchSyntaxError as error:
         raise ModelFacing(f"{VERIFICATION_FAILED}{error.for_tool()}") from None
-    if not patch.hunks:
-        raise ModelFacing("patch rejected: empty patch")
+    if len(patch.hunks) > MOST_HUNKS:
+        raise ModelFacing(
+            f"patch rejected: it has {len(patch.hunks)} hunks, more than {MOST_HUNKS}; make several of it"
+        )
     return patch
+
+
+def _warn_of_detour(requested_via: str | None, scope: ToolScope) -> None:
+    if requested_via is not None:
+        scope.warn(f"apply_patch was requested via {requested_via}. Use the apply_patch tool instead of exec_command.")
 
 
 async def _judged(patch: "Patch", cwd: str, scope: ToolScope) -> PatchVerdict:
@@ -90,8 +110,12 @@ async def _judged(patch: "Patch", cwd: str, scope: ToolScope) -> PatchVerdict:
 
 
 def _canonical(cwd: str) -> str:
-    """As roots are; a working directory may be reached through a link."""
-    return os.path.realpath(cwd)
+    """As roots are; a working directory may be reached through a link.
+
+    One that no file system can have is left as it is: the job will say what is wrong with it.
+    """
+    possible = len(cwd) <= _MOST_PATH_BYTES and "\0" not in cwd
+    return os.path.realpath(cwd) if possible else cwd
 
 
 def _written_paths(patch: "Patch") -> Iterator[str]:
@@ -110,6 +134,8 @@ class _Result:
     exit_code: int
     stdout: str
     stderr: str
+    cwd_errno: int
+    """Why its directory could not be entered; 0 if it could."""
     changes: dict[str, dict[str, Any]]
     before: States
     after: States
@@ -118,20 +144,22 @@ class _Result:
     def of(cls, done: "FileAnswer") -> "_Result":
         value = done.value
         if not isinstance(value, dict):
-            raise ModelFacing(f"{NAME} failed: its answer makes no sense")
+            raise senseless(NAME)
         if isinstance(value.get("unverified"), str):
             raise ModelFacing(f"{VERIFICATION_FAILED}{value['unverified']}")
         try:
+            cwd_errno = int(value["cwd_errno"])
             return cls(
-                exit_code=int(value["exit_code"]),
-                stdout=str(value["stdout"]),
-                stderr=str(value["stderr"]),
+                exit_code=1 if cwd_errno else int(value["exit_code"]),
+                stdout="" if cwd_errno else str(value["stdout"]),
+                stderr=system_error(cwd_errno) if cwd_errno else str(value["stderr"]),
+                cwd_errno=cwd_errno,
                 changes={str(path): dict(change) for path, change in value["changes"].items()},
                 before=_states(value["before"]),
                 after=_states(value["after"]),
             )
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise ModelFacing(f"{NAME} failed: its answer makes no sense") from None
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+            raise senseless(NAME) from None
 
     @property
     def moves(self) -> dict[str, str]:
@@ -140,11 +168,21 @@ class _Result:
 
 
 def _states(value: object) -> States:
-    if not isinstance(value, dict):
-        raise TypeError("no map of states")
-    return {
-        str(path): None if state is None else FileState(int(state[0]), bytes(state[1])) for path, state in value.items()
-    }
+    match value:
+        case dict():
+            return {str(path): _state(state) for path, state in value.items()}
+        case _:
+            raise senseless(NAME)
+
+
+def _state(value: object) -> FileState | None:
+    match value:
+        case None:
+            return None
+        case [int(mode), bytes(content)]:
+            return FileState(mode, content)
+        case _:
+            raise senseless(NAME)
 
 
 def _tell(result: _Result, call_id: str, scope: ToolScope) -> None:

@@ -74,15 +74,17 @@ def not_run(error: ModelFacing | BadFrame) -> str:
     from pycodex.supervisor.workers.lease import JobFailed, JobRefused, WorkerLost
 
     if isinstance(error, JobFailed) and error.errno:
-        number = error.errno
-        kind = _KINDS.get(number, "Uncategorized")
-        message = quoted(os.strerror(number))
-        return f"execution error: Io(Os {{ code: {number}, kind: {kind}, message: {message} }})"
+        return system_error(error.errno)
     if isinstance(error, JobRefused):
         return f"execution error: the sandbox cannot enforce what is asked, so nothing was run: {error}"
     if isinstance(error, WorkerLost):
         return f"execution error: lost without a result: {error}; what the command did until then is unknown"
     return f"execution error: {error}"
+
+
+def system_error(number: int) -> str:
+    kind = _KINDS.get(number, "Uncategorized")
+    return f"execution error: Io(Os {{ code: {number}, kind: {kind}, message: {quoted(os.strerror(number))} }})"
 
 
 def _tenths(seconds: float) -> float:

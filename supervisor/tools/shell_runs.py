@@ -85,13 +85,13 @@ async def carry_out(wish: Wish, call: ToolCall, scope: ToolScope) -> ToolAnswer:
     command = _Command(wish.argv, cwd, call.call_id, scope)
     command.began()
     if not wish.argv:
-        return command.failed(shell_answer.EMPTY_COMMAND)
+        return command.declined(shell_answer.EMPTY_COMMAND)
     if "\0" in cwd or any("\0" in word for word in wish.argv):
         return command.failed(shell_answer.NUL_BYTE)
     try:
         order = await _order(wish, cwd, scope)
         if wish.asked != escalation.USE_DEFAULT and not order.confinement.unconfined_because:
-            return command.declined()
+            return command.declined(shell_answer.REJECTED)
         said = await _run(without_login(order, scope, fixed={}), Deltas(call.call_id, scope.emit), scope)
     except (ModelFacing, BadFrame) as error:
         return command.failed(shell_answer.not_run(error))
@@ -238,8 +238,8 @@ class _Command:
         text = layout(said.content, said.exit_code, said.seconds, policy, remarks=remarks)
         return ToolAnswer(text, usage=said.exited)
 
-    def declined(self) -> ToolAnswer:
-        return self._told_without_output(shell_answer.REJECTED, DECLINED)
+    def declined(self, text: str) -> ToolAnswer:
+        return self._told_without_output(text, DECLINED)
 
     def failed(self, text: str, *, usage: Exited | None = None) -> ToolAnswer:
         return self._told_without_output(text, FAILED, usage=usage)

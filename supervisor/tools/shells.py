@@ -17,13 +17,10 @@ _LAST_RESORT = Shell(name="sh", path="/bin/sh")
 
 def kind_of(path: str) -> str | None:
     """By the last name of the path, without its endings."""
-    stem = os.path.basename(path)
-    while stem not in _PLACES and stem != "powershell":
-        shorter = os.path.splitext(stem)[0]
-        if shorter == stem:
-            return None
-        stem = shorter
-    return "pwsh" if stem == "powershell" else stem
+    stem = os.path.basename(path).partition(".")[0]
+    if stem == "powershell":
+        return "pwsh"
+    return stem if stem in _PLACES else None
 
 
 def chosen(asked: str | None, *, users: Shell, env: Mapping[str, str]) -> Shell:

@@ -22,7 +22,7 @@ def record(properties: dict[str, Schema], *, required: tuple[str, ...]) -> Schem
     return {
         "type": "object",
         "properties": dict(sorted(properties.items())),
-        "required": list(required),
+        **({"required": list(required)} if required else {}),
         "additionalProperties": False,
     }
 

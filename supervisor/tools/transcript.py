@@ -82,7 +82,7 @@ class Pieces:
         while at < len(data) and self._left:
             size = _whole_characters(data[at : at + MAX_PIECE_BYTES])
             if not size:
-                if not final and _is_unfinished(data[at:]):
+                if not final and _is_unfinished(data[at : at + _CHARACTER_BYTES]):
                     break
                 size = 1
             yield base64.b64encode(data[at : at + size]).decode("ascii")

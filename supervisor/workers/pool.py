@@ -69,12 +69,16 @@ class Pool:
     def zygote_pid(self) -> int | None:
         return self._keeper.pid
 
-    async def run(self, order: RunOrder, *, session_id: str = "") -> Completed:
-        """Run to the end. Raises WorkerLost, JobRefused or JobFailed; cancelling it stops the job first."""
+    async def run(self, order: RunOrder, *, session_id: str = "", finish: bool = False) -> Completed:
+        """Run to the end. Raises WorkerLost, JobRefused or JobFailed; cancelling it stops the job first.
+
+        `finish`: once a worker has it, it comes to its end although the caller is cancelled; it needs a timeout.
+        """
         job = CollectedJob(order)
         await self._dispatch_in_turn(job, session_id)
         try:
-            await job.wait()
+            with trio.CancelScope(shield=finish):
+                await job.wait()
         finally:
             if job.end is None:
                 await job.settle("cancelled")
@@ -96,7 +100,7 @@ class Pool:
         job.on_end = self._active.discard
         await self._dispatch(job)
 
-    async def run_file_job(
+    async def run_file_job(  # noqa: PLR0913 - the job and its arguments; the rest by name
         self,
         name: str,
         arguments: Mapping[str, object],
@@ -105,6 +109,7 @@ class Pool:
         confinement: Confinement,
         session_id: str = "",
         answer_cap_bytes: int = RunFileJob.output_cap_bytes,
+        finish: bool = False,
     ) -> FileAnswer:
         """Run a named job inside the confined child. Raises JobFailed with its text if it could not be done.
 
@@ -118,7 +123,7 @@ class Pool:
             confinement=confinement,
             output_cap_bytes=answer_cap_bytes,
         )
-        done = await self.run(order, session_id=session_id)
+        done = await self.run(order, session_id=session_id, finish=finish)
         if done.code != 0:
             how = f"was killed by signal {done.signal}" if done.code is None else f"ended with code {done.code}"
             detail = done.exited.reason or done.stderr.data.decode(errors="replace")[:2000].strip()

@@ -1,5 +1,6 @@
 """Workers on a host without namespaces: the same promises as for `pycodex sandbox`, through the pool."""
 
+import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,12 +12,14 @@ import pytest
 
 from pycodex.protocol.confinement import READ, WRITE, Confinement, Entry
 from pycodex.protocol.frames import Exited, Output, Pty, RunCommand
+from pycodex.supervisor.tools.patching import apply_patch
 from pycodex.supervisor.workers.launch import Launched, launch_python
 from pycodex.supervisor.workers.lease import JobRefused
 from pycodex.supervisor.workers.pool import Pool
 from support.escape.world import World
 from support.no_namespaces import LANDLOCK, NOTHING
 from support.pools import Pools, alive, descendants, short_base
+from support.tool_calls import WORKSPACE_WRITE, make_turn, open_bench
 from support.waiting import eventually_async
 
 TESTS_DIR = str(Path(__file__).resolve().parents[1])
@@ -183,3 +186,17 @@ def _command_of(pid: int) -> str:
         return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8")
     except OSError:
         return ""
+
+
+async def test_patch_of_protected_files_is_not_told_as_if_it_lasted(world: World) -> None:
+    """Where there are no namespaces, they are put back when the call has ended."""
+    hook = Path(".git/hooks/post-commit")
+    text = f"*** Begin Patch\n*** Add File: {hook}\n+x\n*** End Patch\n"
+    turn = make_turn(cwd=str(world.ws), permissions=WORKSPACE_WRITE)
+    async with weak_pool() as pool, open_bench(pool, world.codex_home, turn, landlock_only=True) as bench:
+        answer = await apply_patch(text, cwd=turn.cwd, call_id="c", scope=bench.scope)
+    assert not (world.ws / hook).exists()
+    assert isinstance(answer.output, str)
+    assert json.loads(answer.output)["metadata"]["remarks"] == [
+        f"{world.ws / hook} was created during the call: removed"
+    ]

@@ -13,6 +13,7 @@ def run(arguments: "dict[str, object]") -> object:
     """`patch` (its text), `cwd` (absolute), `verify` (first, against the disk as it is), `write` (or only try).
 
     Gives `unverified`, or what the executable would say with `changes`, and `before` and `after` by absolute path.
+    Where `cwd` is no directory, nothing is written, and `cwd_errno` says why.
     """
     patch, cwd, verify, write = (arguments.get(name) for name in ("patch", "cwd", "verify", "write"))
     if type(patch) is not str or not _is_unicode(patch):
@@ -21,8 +22,9 @@ def run(arguments: "dict[str, object]") -> object:
         raise JobError("cwd must be an absolute path")
     if type(verify) is not bool or type(write) is not bool:
         raise JobError("verify and write must be true or false")
+    cwd_errno = _why_not_entered(cwd)
     try:
-        outcome = apply_patch(patch, os.fsencode(cwd), verify=verify, write=write)
+        outcome = apply_patch(patch, os.fsencode(cwd), verify=verify, write=write and not cwd_errno)
     except Unverified as error:
         return {"unverified": str(error)}
     states = [state for part in (outcome.before, outcome.after) for state in part.values()]
@@ -31,10 +33,23 @@ def run(arguments: "dict[str, object]") -> object:
         "exit_code": outcome.exit_code,
         "stdout": outcome.stdout,
         "stderr": outcome.stderr,
+        "cwd_errno": cwd_errno,
         "changes": outcome.changes,
         "before": outcome.before if fits else {},
         "after": outcome.after if fits else {},
     }
+
+
+def _why_not_entered(cwd: str) -> int:
+    """An errno if `cwd` is no directory, else 0: paths below a missing one would make it."""
+    try:
+        os.close(os.open(cwd, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC))
+    except ValueError:
+        # A name that no file can have: the patch cannot be written there, and says so itself.
+        return 0
+    except OSError as error:
+        return error.errno or 0
+    return 0
 
 
 def _is_unicode(text: str) -> bool:

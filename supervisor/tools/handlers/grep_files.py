@@ -86,7 +86,8 @@ class GrepFiles:
 def _argv(pattern: str, include: str, path: str) -> tuple[str, ...]:
     glob = ("--glob", include) if include else ()
     options = ("--files-with-matches", "--sortr=modified", "--regexp", pattern, "--no-messages", *glob)
-    return ("rg", *options, "--", path)
+    # A configuration file could make it run another program on every file.
+    return ("rg", "--no-config", *options, "--", path)
 
 
 async def _check_path(path: str, scope: ToolScope) -> None:

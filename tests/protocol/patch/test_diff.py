@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pycodex.protocol.patch.diff import unified
+from pycodex.protocol.patch.diff import Effort, unified
 
 NO_NEWLINE = "\\ No newline at end of file\n"
 
@@ -111,3 +111,27 @@ def test_one_change_in_a_long_text_is_told_alone() -> None:
     lines[25_000] = "changed\n"
     diff = unified(old, "".join(lines), context=1)
     assert diff == "@@ -25000,3 +25000,3 @@\n line 499\n-line 500\n+changed\n line 501\n"
+
+
+def test_shared_effort_bounds_the_search_but_not_the_truth() -> None:
+    """Texts that have every line in common, in another order, are as hard as it gets."""
+    rng = random.Random(3)
+    lines = [f"{number}\n" for number in range(600)]
+    effort = Effort()
+    sizes = set()
+    while effort.steps >= 0:
+        old, new = "".join(lines), "".join(rng.sample(lines, len(lines)))
+        diff = unified(old, new, context=0, effort=effort)
+        assert applied(old, diff) == new
+        sizes.add(diff.count("@@ -"))
+    assert max(sizes) > 1
+    diff = unified("a\nb\nc\nd\n", "a\nx\nc\nb\nd\n", context=0, effort=effort)
+    assert diff == "@@ -2,2 +2,3 @@\n-b\n-c\n+x\n+c\n+b\n"
+
+
+def test_long_common_runs_count_as_effort() -> None:
+    effort = Effort()
+    full = effort.steps
+    old, new = ("a\n" * 1000 + "b\n") * 100, ("a\n" * 1003 + "b\n") * 100
+    assert applied(old, unified(old, new, context=0, effort=effort)) == new
+    assert full - effort.steps > 100_000

@@ -96,3 +96,9 @@ def test_giant_files_are_refused_one_by_one_and_in_all(tree: Tree, tmp_path: Pat
 def test_file_whose_size_is_not_told_is_read_to_its_end(tree: Tree) -> None:
     assert tree.current(tree.place("/proc/self/status")) != b""
     assert b"Threads:" in (tree.current(tree.place("/proc/self/status")) or b"")
+
+
+def test_path_that_the_kernel_would_not_take_is_not_even_followed(tree: Tree) -> None:
+    for path in ("a/" * 1_500_000 + "b", "a/../" * 1000 + "b"):
+        with pytest.raises(Unusable, match=r"File name too long \(os error 36\)"):
+            tree.end_of(path)

@@ -69,6 +69,10 @@ def test_whole_disk_may_be_a_root() -> None:
         assert judge(path, confinement=EVERYTHING) is APPLY
 
 
+def test_sandbox_of_somebody_else_holds_whatever_is_written() -> None:
+    assert judge("/etc/passwd", confinement=Confinement(base="write")) is APPLY
+
+
 def test_root_may_end_with_a_slash() -> None:
     assert judge("/ws/a", confinement=writing("/ws/")) is APPLY
     assert judge("/wsx/a", confinement=writing("/ws/")) is REJECT

@@ -1,6 +1,10 @@
 """Arguments are read, and refused, as Codex 0.116 does it: all texts below were observed on it."""
 
+from types import ModuleType
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pycodex.supervisor.tools.arguments import (
     BadArguments,
@@ -16,7 +20,8 @@ from pycodex.supervisor.tools.arguments import (
     text,
     u64,
 )
-from pycodex.supervisor.tools.handlers import exec_command, update_plan, write_stdin
+from pycodex.supervisor.tools.handlers import apply_patch, exec_command, update_plan, write_stdin
+from support.json_texts import arguments_naming
 
 PERMISSIONS = "`use_default`, `require_escalated`, `with_additional_permissions`"
 
@@ -296,3 +301,15 @@ def test_field_may_have_a_second_name() -> None:
     assert parse('{"timeout":5}', shape) == parse('{"timeout_ms":5}', shape) == {"timeout_ms": 5}
     with pytest.raises(BadArguments, match=r"duplicate field `timeout_ms` at line 1 column 25$"):
         parse('{"timeout":5,"timeout_ms":6}', shape)
+
+
+@pytest.mark.parametrize("tool", [apply_patch, exec_command, update_plan, write_stdin], ids=lambda tool: tool.NAME)
+@given(data=st.data())
+def test_whatever_a_model_writes_is_read_or_refused(tool: ModuleType, data: st.DataObject) -> None:
+    names = [*tool.SHAPE.by_name, "step", "status"]
+    given_text = data.draw(arguments_naming(*names))
+    try:
+        values = parse(given_text, tool.SHAPE)
+    except BadArguments:
+        return
+    assert set(values) == set(tool.SHAPE.by_name)

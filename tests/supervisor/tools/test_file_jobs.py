@@ -62,3 +62,10 @@ async def test_answer_of_another_form_is_refused(fake_pools: Pools, home: Path, 
     async with fake_pools.open() as pool, open_bench(pool, home, make_turn()) as bench:
         answer = await answered(tool, bench, {argument: "/x"})
     assert answer.output == f"{tool.name}: the answer makes no sense"
+
+
+async def test_half_a_character_is_no_text(real_pools: Pools, workspace: Path, home: Path) -> None:
+    turn = make_turn(cwd=str(workspace))
+    async with real_pools.open() as pool, open_bench(pool, home, turn) as bench:
+        with pytest.raises(ModelFacing, match="path_kind: the arguments are not valid Unicode"):
+            await run_job("path_kind", {"path": "/\ud800"}, bench.scope)

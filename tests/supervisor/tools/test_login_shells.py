@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
 
+from pycodex.protocol.permissions import FsRule, Permissions
 from pycodex.protocol.turn_context import Shell
 from pycodex.supervisor.tools.login_shells import LoginShells
 from support.pools import Pools
@@ -54,7 +56,7 @@ async def opened(
             nursery.start_soon(_told, task, done)
 
         logins = LoginShells(OpenPool(pool), spawn, fixed=fixed or {}, programs_dir="/our/programs")
-        made = make_turn(cwd=str(workspace), permissions=WORKSPACE_WRITE, **{"features": FEATURES, **turn})
+        made = make_turn(cwd=str(workspace), **{"permissions": WORKSPACE_WRITE, "features": FEATURES, **turn})
         async with open_bench(pool, home, made, logins=logins) as bench:
             yield Session(bench, asked)
 
@@ -157,3 +159,27 @@ async def test_profile_that_cannot_be_kept_is_read_each_time(
         before = (workspace / "readings").read_text()
         await session.run("true")
     assert (workspace / "readings").read_text() == before + "read\n"
+
+
+async def test_what_a_profile_could_read_is_not_for_commands_that_could_not(
+    real_pools: Pools, workspace: Path, home: Path, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("key")
+    (home / ".bash_profile").write_text(f"export KEY=$(cat {secret} 2>&-)\n")
+    denied = FsRule(path=str(secret), access="none"), FsRule(special="root", access="read")
+    async with opened(real_pools, workspace, home, permissions=Permissions(mode="read-only")) as session:
+        await session.run("true")
+        await session.learn()
+        assert await session.run("echo $KEY") == "key\n"
+        for permissions in (Permissions(mode="read-only", rules=denied), _restricted(home, workspace)):
+            session.bench.turn = replace(session.bench.turn, permissions=permissions)
+            for _ in range(2):
+                assert await session.run("echo $KEY") == "\n"
+                await session.learn()
+
+
+def _restricted(*readable: Path) -> Permissions:
+    return Permissions(
+        mode="read-only", restricted_read=True, platform_defaults=True, readable_roots=tuple(map(str, readable))
+    )

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
+import trio.testing
 
-from pycodex.protocol.confinement import PLACEHOLDER_MODE
+from pycodex.protocol.confinement import PLACEHOLDER_MODE, Confinement
 from pycodex.protocol.errors import ModelFacing
+from pycodex.protocol.frames import RunCommand
 from pycodex.protocol.permissions import Permissions
-from pycodex.supervisor.tools.patching import apply_patch, tell_turn_diff
+from pycodex.supervisor.tools.patching import MOST_HUNKS, apply_patch, tell_turn_diff
 from support.pools import Pools
 from support.tool_calls import FULL_ACCESS, READ_ONLY, WORKSPACE_WRITE, Bench, make_turn, open_bench
 
@@ -99,6 +102,26 @@ async def test_applied_patch_is_told_from_its_beginning_to_the_diff(
     ]
     assert "\n+one\n" in diff[0]["unified_diff"]
     assert files_in(workspace) == ["a.txt", "c.txt"]
+
+
+@pytest.mark.parametrize(
+    ("cwd", "reason"),
+    [
+        ("~", 'code: 2, kind: NotFound, message: "No such file or directory"'),
+        ("a/" * 1_000_000, 'code: 36, kind: InvalidFilename, message: "File name too long"'),
+    ],
+    ids=["missing", "long"],
+)
+async def test_patch_in_a_directory_that_is_not_there_fails_like_a_command(
+    real_pools: Pools, workspace: Path, home: Path, cwd: str, reason: str
+) -> None:
+    error = f"execution error: Io(Os {{ {reason} }})"
+    async with opened(real_pools, workspace, home) as patches:
+        assert await patches.refusal(ADD, cwd=f"{workspace}/{cwd}") == error
+        (ended,) = patches.bench.told("patch_apply_end")
+    assert (ended["status"], ended["stdout"], ended["stderr"]) == ("failed", "", error)
+    assert len(ended["changes"]) == 1
+    assert files_in(workspace) == []
 
 
 async def test_failed_patch_is_told_as_such_and_leaves_the_files(
@@ -219,8 +242,10 @@ async def test_request_through_another_tool_is_remarked_upon_once_it_is_verified
         await patches.refusal("nothing", requested_via="shell")
         assert patches.bench.warnings == []
         await patches.apply(ADD, requested_via="shell")
+        await patches.refusal(patch(), requested_via="exec_command")
         assert patches.bench.warnings == [
-            "apply_patch was requested via shell. Use the apply_patch tool instead of exec_command."
+            "apply_patch was requested via shell. Use the apply_patch tool instead of exec_command.",
+            "apply_patch was requested via exec_command. Use the apply_patch tool instead of exec_command.",
         ]
 
 
@@ -251,3 +276,44 @@ async def test_usage_of_the_job_comes_with_the_answer(real_pools: Pools, workspa
     assert answer.usage is not None
     assert answer.usage.processes == 1
     assert answer.usage.peak_rss_bytes > 0
+
+
+async def test_patch_that_waits_for_a_worker_can_be_interrupted_and_is_then_not_applied(
+    real_pools: Pools, workspace: Path, home: Path
+) -> None:
+    turn = make_turn(cwd=str(workspace), permissions=WORKSPACE_WRITE)
+    sleeper = RunCommand(job_id="", argv=("/bin/sleep", "1000"), cwd="/", env={}, confinement=Confinement())
+    async with real_pools.open(max_running=1) as pool, open_bench(pool, home, turn) as bench:
+        async with pool.running(sleeper) as job:
+            await anext(job)
+            with trio.CancelScope() as interrupted:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(Patches(bench, workspace).apply, ADD)
+                    await trio.testing.wait_all_tasks_blocked()
+                    interrupted.cancel()
+        await bench.run("true")
+    assert files_in(workspace) == []
+
+
+async def test_directory_whose_name_none_can_have_is_told(real_pools: Pools, workspace: Path, home: Path) -> None:
+    async with opened(real_pools, workspace, home) as patches:
+        told = await patches.apply(ADD, cwd=f"{workspace}/a\0b")
+    reason = "file name contained an unexpected NUL byte"
+    assert told["output"] == f"Failed to write file a.txt\nNo file was changed: {reason}.\n"
+
+
+async def test_directory_with_an_endless_name_is_told_at_once(real_pools: Pools, workspace: Path, home: Path) -> None:
+    """To follow such a name step by step would take minutes, in the supervisor."""
+    async with opened(real_pools, workspace, home) as patches:
+        assert "File name too long" in await patches.refusal(ADD, cwd=f"{workspace}/" + "a/" * 1_500_000)
+
+
+async def test_more_hunks_than_can_be_answered_for_are_refused_before_anything_is_written(
+    real_pools: Pools, workspace: Path, home: Path
+) -> None:
+    files = [f"*** Add File: {number}" for number in range(MOST_HUNKS + 1)]
+    async with opened(real_pools, workspace, home) as patches:
+        assert "patch rejected: it has 10001 hunks" in await patches.refusal(patch(*files))
+        assert files_in(workspace) == []
+        await patches.apply(patch(*files[:-1]))
+    assert len(files_in(workspace)) == MOST_HUNKS

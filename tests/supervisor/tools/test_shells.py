@@ -23,6 +23,8 @@ BASH = Shell(name="bash", path="/bin/bash")
         ("cmd.exe", "cmd"),
         ("/usr/bin/fish", None),
         ("/bin/dash", None),
+        ("bash.old.exe", "bash"),
+        (".bash", None),
         ("", None),
     ],
 )
@@ -81,3 +83,9 @@ def test_login_that_is_not_allowed_is_refused() -> None:
 )
 def test_argv(name: str, login: bool, argv: tuple[str, ...]) -> None:
     assert shells.argv_for(Shell(name=name, path="/p"), "x y", login=login) == argv
+
+
+def test_name_of_any_length_is_read_at_once() -> None:
+    endings = ".a" * 1_000_000
+    assert shells.kind_of(f"/bin/bash{endings}") == "bash"
+    assert shells.kind_of(f"/bin/other{endings}") is None

@@ -1,5 +1,6 @@
 """A patch applied inside the confined child: all that it changes or nothing, and never beyond the rules of the call."""
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ async def test_answer_has_all_that_is_told_of_a_patch(real_pools: Pools, folder:
             "exit_code": 0,
             "stdout": "Success. Updated the following files:\nA new\nM b\n",
             "stderr": "",
+            "cwd_errno": 0,
             "changes": {
                 a: {"type": "update", "unified_diff": "@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n", "move_path": b},
                 new: {"type": "add", "content": "n\n"},
@@ -124,6 +126,17 @@ async def test_protected_folder_in_a_writable_one_stays_as_it_is(real_pools: Poo
             answer = await run(pool, folder, *lines, confinement=Confinement(entries=entries))
             assert answer["exit_code"] == 1
             assert "No file was changed: " in answer["stderr"]
+    assert snapshot(folder) == before
+
+
+@pytest.mark.parametrize(("cwd", "number"), [("missing", errno.ENOENT), ("a", errno.ENOTDIR)])
+async def test_directory_of_the_patch_is_not_made(real_pools: Pools, folder: Path, cwd: str, number: int) -> None:
+    before = snapshot(folder)
+    lines = (f"*** Add File: {folder}/new", "+n", "*** Add File: below", "+b")
+    async with real_pools.open() as pool:
+        answer = await run(pool, folder, *lines, confinement=UNCONFINED, cwd=str(folder / cwd))
+    assert answer["cwd_errno"] == number
+    assert list(answer["changes"]) == [str(folder / "new"), str(folder / cwd / "below")]
     assert snapshot(folder) == before
 
 

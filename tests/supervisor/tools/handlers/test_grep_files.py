@@ -195,7 +195,7 @@ async def test_program_of_the_user_comes_first_and_ours_is_the_last_resort(
     env = program(tmp_path / "bin", 'echo "$@"; echo "$PATH"')
     async with benches(env=env) as bench:
         arguments, path = (await told(GrepFiles(), bench, pattern="p q", include="*.py", path="sub")).split("\n")
-    options = "--files-with-matches --sortr=modified --regexp p q --no-messages --glob *.py"
+    options = "--no-config --files-with-matches --sortr=modified --regexp p q --no-messages --glob *.py"
     assert arguments == f"{options} -- {files}/sub"
     assert path == f"{env['PATH']}:{beside}"
     for env in ({}, {"PATH": ""}, {"PATH": str(tmp_path / "none")}):
@@ -265,3 +265,15 @@ def test_schema() -> None:
     }
     assert parameters["required"] == ["pattern"]
     assert GrepFiles().parallel
+
+
+async def test_configuration_of_ripgrep_is_not_obeyed(benches: Benches, workspace: Path) -> None:
+    (workspace / "a.txt").write_text("needle\n")
+    spoiler = workspace / "spoiler"
+    spoiler.write_text("#!/bin/sh\ntouch ran\n")
+    spoiler.chmod(0o755)
+    (workspace / "rg.conf").write_text(f"--pre={spoiler}\n")
+    env = {"PATH": "/usr/bin:/bin", "RIPGREP_CONFIG_PATH": str(workspace / "rg.conf")}
+    async with benches(FULL_ACCESS, env=env) as bench:
+        assert await told(GrepFiles(), bench, pattern="needle") == str(workspace / "a.txt")
+    assert not (workspace / "ran").exists()
