@@ -9,7 +9,7 @@ from typing import Any
 
 from pycodex.protocol import exec_jsonl as lines
 from pycodex.protocol.events.error import ErrorEvent, StreamError, WarningEvent
-from pycodex.protocol.events.exec import DECLINED, ExecCommandBegin, ExecCommandEnd
+from pycodex.protocol.events.exec import ExecCommandBegin, ExecCommandEnd
 from pycodex.protocol.events.message import AgentMessage, AgentReasoning, WebSearchBegin, WebSearchEnd
 from pycodex.protocol.events.patch import PatchApplyEnd
 from pycodex.protocol.events.plan import PlanUpdate
@@ -106,11 +106,10 @@ class JsonlRenderer:
         if event.call_id not in self._running:
             return
         item_id, command = self._running.pop(event.call_id)
-        status = lines.COMPLETED if event.exit_code == 0 else lines.FAILED
         item = lines.command_execution(
             item_id,
             command,
-            status=DECLINED if event.status == DECLINED else status,
+            status=lines.COMPLETED if event.exit_code == 0 else lines.FAILED,
             output=event.aggregated_output,
             exit_code=event.exit_code,
         )

@@ -319,7 +319,6 @@ def told_as_failure(runs: Runs, text: str, status: str = "failed") -> bool:
 @pytest.mark.parametrize(
     ("argv", "workdir", "text"),
     [
-        ((), None, "command args are empty"),
         (("no-such-program-here",), None, NOT_FOUND),
         (("/no/such",), None, NOT_FOUND),
         (("",), None, NOT_FOUND),
@@ -361,6 +360,14 @@ async def test_command_that_cannot_be_run(
         assert runs.bench.told("exec_command_begin")[0]["command"] == list(argv)
         assert told_as_failure(runs, text)
     assert answer.output == text
+
+
+async def test_command_without_words_is_declined(opened: Opened) -> None:
+    async with opened() as runs:
+        answer = await runs.argv()
+        assert runs.bench.told("exec_command_begin")[0]["command"] == []
+        assert told_as_failure(runs, "command args are empty", status="declined")
+    assert answer.output == "command args are empty"
 
 
 async def test_command_that_no_order_can_hold_is_refused(opened: Opened) -> None:

@@ -74,7 +74,7 @@ def test_each_part_of_a_summary_is_an_item() -> None:
 
 @pytest.mark.parametrize(
     ("output", "exit_code", "status", "told"),
-    [("hi\r\n", 0, "completed", "completed"), ("", 7, "failed", "failed"), ("", 1, DECLINED, "declined")],
+    [("hi\r\n", 0, "completed", "completed"), ("", 7, "failed", "failed"), ("", -1, DECLINED, "failed")],
 )
 def test_command(output: str, exit_code: int, status: str, told: str) -> None:
     end = command_ends("c", *SHELL, output=output, exit_code=exit_code, status=status)
