@@ -25,6 +25,7 @@ IMPORT_NAMES = {
     "pillow": "PIL",
     "pyyaml": "yaml",
     "pyzmq": "zmq",
+    "starlark-pyo3": "starlark",
     "tree-sitter": "tree_sitter",
     "tree-sitter-bash": "tree_sitter_bash",
 }
@@ -49,7 +50,7 @@ FOLDERS = {
             *(f"sandbox.{name}" for name in ("plan", "survey", "denial", "diagnosis", "oneshot", "backend")),
         ),
         libraries=(
-            *("tree_sitter", "tree_sitter_bash"),
+            *("starlark", "tree_sitter", "tree_sitter_bash"),
             *("PIL", "httpcore", "httpx", "lark", "msgpack", "outcome", "psutil", "pydantic", "tomlkit", "trio"),
             *("yaml", "zmq"),
         ),

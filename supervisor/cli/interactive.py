@@ -24,7 +24,6 @@ NOT_HERE = (
         "mcp-server",
         "app-server",
         "completion",
-        "execpolicy",
         "apply",
         "a",
         "cloud",

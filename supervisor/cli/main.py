@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Command = Callable[[list[str], list[str]], int]
 
 _USAGE = "pycodex [OPTIONS] <COMMAND> [ARGS]"
-_COMMANDS = ("exec", "sandbox", "debug", "config", "features", "doctor", "demo", "help")
+_COMMANDS = ("exec", "sandbox", "debug", "config", "features", "execpolicy", "doctor", "demo", "help")
 
 HELP = """\
 A coding agent for the terminal, whose commands run in a sandbox that needs no privileges and no helper program
@@ -25,14 +25,15 @@ A coding agent for the terminal, whose commands run in a sandbox that needs no p
 Usage: pycodex [OPTIONS] <COMMAND> [ARGS]
 
 Commands:
-  exec      Give the agent one task and wait until it is done [alias: e]
-  sandbox   Run one command inside the sandbox
-  doctor    Check what this machine can enforce, and say how to get more
-  demo      Watch a whole turn of the agent, in a scratch repository, without a key
-  config    Show every setting and where it comes from
-  features  List the feature flags, or switch one on or off
-  debug     Show what the model would see
-  help      Show this text, or that of a command
+  exec        Give the agent one task and wait until it is done [alias: e]
+  sandbox     Run one command inside the sandbox
+  doctor      Check what this machine can enforce, and say how to get more
+  demo        Watch a whole turn of the agent, in a scratch repository, without a key
+  config      Show every setting and where it comes from
+  features    List the feature flags, or switch one on or off
+  execpolicy  Show what rule files say about a command
+  debug       Show what the model would see
+  help        Show this text, or that of a command
 
 Options:
   -c, --config <key=value>  Set one configuration value, on top of config.toml; the value is TOML or plain text
@@ -189,6 +190,10 @@ def _command(word: str, root: "RootFlags | None" = None) -> "Command":
         from pycodex.supervisor.cli import features
 
         return lambda argv, overrides: features.run(argv, overrides, root.profile if root else None)
+    if word == "execpolicy":
+        from pycodex.supervisor.cli import execpolicy
+
+        return execpolicy.run
     from pycodex.supervisor.cli.interactive import refusal
 
     raise refusal(word, known=_COMMANDS, usage=_USAGE, env=os.environ)

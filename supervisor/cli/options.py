@@ -46,7 +46,7 @@ class Flag:
 
     @property
     def is_path(self) -> bool:
-        return self.value in ("FILE", "DIR")
+        return self.value in ("FILE", "DIR", "PATH")
 
 
 HELP = Flag("-h", "--help")

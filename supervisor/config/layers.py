@@ -41,7 +41,8 @@ def load_layers(*, env: Mapping[str, str], overrides: Sequence[str], cwd: str, s
     _check_early(so_far, "projects", PROJECTS)
     trusted = trust.Trust(so_far.values.get("projects", {}), cwd, root=root or cwd)
     believed, ignored = [], []
-    for path, is_trusted in _project_files(trusted, home, cwd=cwd, root=root or cwd):
+    for folder, is_trusted in project_folders(trusted, home, cwd=cwd, root=root or cwd):
+        path = os.path.join(folder, "config.toml")
         if not is_trusted:
             ignored.append(path)
         elif (layer := early.file_layer(path, env, PROJECT_FILE)) is not None:
@@ -88,8 +89,8 @@ def _check_early(settings: Settings, key: str, kind: Kind, *, in_flags: str = ""
     raise value_error(layer, found.keys, found.in_file or found.message)
 
 
-def _project_files(trusted: trust.Trust, home: str, *, cwd: str, root: str) -> Iterator[tuple[str, bool]]:
-    """The `.codex/config.toml` from the project's root down to the working directory, and which are trusted."""
+def project_folders(trusted: trust.Trust, home: str, *, cwd: str, root: str) -> Iterator[tuple[str, bool]]:
+    """The `.codex` from the project's root down to the working directory, and which are trusted."""
     directories = []
     for directory in trust.ancestors(cwd):
         directories.append(directory)
@@ -98,4 +99,4 @@ def _project_files(trusted: trust.Trust, home: str, *, cwd: str, root: str) -> I
     for directory in reversed(directories):
         folder = os.path.join(directory, ".codex")
         if os.path.realpath(folder) != home:
-            yield os.path.join(folder, "config.toml"), trusted.of_layer(directory) == trust.TRUSTED
+            yield folder, trusted.of_layer(directory) == trust.TRUSTED

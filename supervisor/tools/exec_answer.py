@@ -12,10 +12,10 @@ import trio
 from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.model_info import TOKENS, TruncationPolicy
 from pycodex.supervisor.text.argv import shown
+from pycodex.supervisor.text.quoting import quoted
 from pycodex.supervisor.text.tokens import estimate_tokens
 from pycodex.supervisor.text.truncation import OUTPUT_ROOM, truncate, truncate_formatted
 from pycodex.supervisor.tools.processes import Process, Processes
-from pycodex.supervisor.tools.quoting import quoted
 from pycodex.supervisor.tools.remarks import remarks_on
 from pycodex.supervisor.tools.tool import ToolAnswer
 

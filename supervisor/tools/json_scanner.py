@@ -7,7 +7,7 @@ Columns count bytes. Takes text, gives values, or raises Malformed. Does no I/O.
 
 import re
 
-from pycodex.supervisor.tools.quoting import quoted
+from pycodex.supervisor.text.quoting import quoted
 
 MAX_DEPTH = 128
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.frames import BadFrame
 from pycodex.protocol.model_info import TruncationPolicy
+from pycodex.supervisor.text.quoting import quoted
 from pycodex.supervisor.text.truncation import count_lines, truncate, truncate_formatted
-from pycodex.supervisor.tools.quoting import quoted
 
 EMPTY_COMMAND = "command args are empty"
 REJECTED = "exec command rejected by user"

@@ -17,6 +17,7 @@ from pycodex.supervisor.workers.launch import launch
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pycodex.supervisor.config.config import Config
+    from pycodex.supervisor.policy.rules import Rules
 
 OUTSIDE = "Not inside a trusted directory and --skip-git-repo-check was not specified."
 
@@ -27,6 +28,7 @@ class Start:
 
     env: Mapping[str, str]
     config: "Config"
+    rules: "Rules"
 
 
 def run_exec(request: ExecRequest) -> int:
@@ -54,7 +56,7 @@ def _tell_unknown_keys(config: "Config") -> None:
 
 
 def prepared(request: ExecRequest, given: Mapping[str, str]) -> Start:
-    """The environment and the configuration. Raises UserFacing with the words of this command."""
+    """The environment, the configuration and the rules. Raises UserFacing with the words of this command."""
     from pycodex.supervisor.config import early
     from pycodex.supervisor.config.config import Flags
     from pycodex.supervisor.config.dotenv import with_dotenv
@@ -82,12 +84,22 @@ def prepared(request: ExecRequest, given: Mapping[str, str]) -> Start:
         config = load_config(env=env, overrides=request.overrides, cwd=cwd, flags=flags)
     except UserFacing as error:
         raise UserFacing(exec_error_text(error), prefix="") from error
+    rules = _rules(config)
     if not request.skip_git_repo_check and not request.bypass:
         from pycodex.supervisor.workspace.git import is_inside_repo
 
         if not is_inside_repo(cwd):
             raise UserFacing(OUTSIDE, prefix="")
-    return Start(env, config)
+    return Start(env, config, rules)
+
+
+def _rules(config: "Config") -> "Rules":
+    from pycodex.supervisor.policy.rule_files import BadRules, load_rules
+
+    try:
+        return load_rules(config)
+    except BadRules as error:
+        raise UserFacing(f"Error loading rules:\n{error}", prefix="") from error
 
 
 def working_directory(given: str | None) -> str:

@@ -1,4 +1,4 @@
-"""A script is taken for a patch only if it does nothing else, and no script is too much for the reader."""
+"""A script is taken for a patch, or for plain commands, only if it is nothing else; none is too much for the reader."""
 
 import subprocess
 import sys
@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pycodex.supervisor.policy.bash import HeredocPatch, heredoc_patch
+from pycodex.supervisor.policy.bash import (
+    HeredocCommand,
+    HeredocPatch,
+    every_command,
+    heredoc_command,
+    heredoc_patch,
+    plain_commands,
+)
 
 PATCH = "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\n"
 HERE = f"<<'EOF'\n{PATCH}EOF\n"
@@ -198,28 +205,79 @@ def test_large_patch_is_read() -> None:
     assert heredoc_patch(f"apply_patch <<'END'\n{body}END\n") == HeredocPatch(body)
 
 
-@pytest.mark.parametrize(
-    "piece",
-    ["(", "{ ", "$(", '"$(', "`", "<<E ", "<(", "a|", "a&&", "if ", "case x in ", "x=(", "! ", "f() {", "\\\n"],
-)
+PIECES = [
+    *(
+        "(",
+        "{ ",
+        "$(",
+        '"$(',
+        "`",
+        "<<E ",
+        "<(",
+        "a|",
+        "a&&",
+        "if ",
+        "case x in ",
+        "x=(",
+        "! ",
+        "f() {",
+        "\\\n",
+        "a)",
+        "|&",
+    ),
+    *("${x", "<<-E\n", "<<a<<b ", "'a'#'", "# '\n", "a#'", "'a' ", '"b\n" ', "a;", "a "),
+]
+# In a process that cannot take much: a long pipeline alone would take all memory that there is.
+LIMITED = """
+import resource, sys
+from pycodex.supervisor.policy import bash
+bash.plain_commands("true")
+with open("/proc/self/statm") as file:
+    most = int(file.read().split()[0]) * resource.getpagesize() + (MEBIBYTES << 20)
+resource.setrlimit(resource.RLIMIT_AS, (most, most))
+resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+script = sys.stdin.read()
+print(*(getattr(bash, name)(script) for name in sys.argv[1:]))
+"""
+
+
+def asked_within_limits(script: str, *names: str, mebibytes: int) -> tuple[str, str]:
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED.replace("MEBIBYTES", str(mebibytes)), *names],
+        input=script,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("piece", PIECES)
 @pytest.mark.parametrize("place", ["above", "beside", "below", "only"])
 def test_script_that_would_exhaust_the_parser_is_none(piece: str, place: str) -> None:
-    """In a process that cannot take much: a long pipeline alone would take all memory that there is."""
     script = {
         "above": f"{piece * DEEP}apply_patch {HERE}",
         "beside": f"apply_patch <<EOF {piece * DEEP}\n{PATCH}EOF\n",
         "below": f"apply_patch {HERE}{piece * DEEP}x",
         "only": f"apply_patch {piece * DEEP}",
     }[place]
-    program = (
-        "import resource, sys\n"
-        "from pycodex.supervisor.policy.bash import heredoc_patch\n"
-        "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n"
-        "resource.setrlimit(resource.RLIMIT_CPU, (20, 20))\n"
-        "print(heredoc_patch(sys.stdin.read()))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], input=script, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("None\n", "")
+    assert asked_within_limits(script, "heredoc_patch", mebibytes=1000) == ("None\n", "")
+
+
+@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize("frame", ["{}", "{}'", "cat <<EOF\n{}\nEOF\n", "cat <<EOF {}\nx\nEOF\n", "cat '{}' | {}"])
+def test_no_script_exhausts_the_parser(piece: str, frame: str) -> None:
+    script = frame.format(piece * DEEP, piece * DEEP)
+    names = ("plain_commands", "heredoc_command", "every_command")
+    told, trouble = asked_within_limits(script, *names, mebibytes=100)
+    assert (told.startswith("None "), told.endswith(" ()\n"), trouble) == (True, True, "")
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_script_that_is_just_short_enough_does_not_either(piece: str) -> None:
+    script = (piece * 4096)[:4096]
+    _, trouble = asked_within_limits(script, "plain_commands", "heredoc_command", "every_command", mebibytes=100)
+    assert trouble == ""
 
 
 WORDS = st.sampled_from(
@@ -259,3 +317,237 @@ def test_any_body_is_found_again(body: str) -> None:
     lines = [line for line in body.split("\n") if line.rstrip() != "EOF"]
     whole = "".join(f"{line}\n" for line in lines)
     assert heredoc_patch(f"apply_patch <<'EOF'\n{whole}EOF\n") == HeredocPatch(whole)
+
+
+# Plain commands
+
+PLAIN = [
+    ("ls", [["ls"]]),
+    ("ls -la  src", [["ls", "-la", "src"]]),
+    ("a && b", [["a"], ["b"]]),
+    ("a || b", [["a"], ["b"]]),
+    ("a; b", [["a"], ["b"]]),
+    ("a | b", [["a"], ["b"]]),
+    ("a|b&&c||d;e", [["a"], ["b"], ["c"], ["d"], ["e"]]),
+    ("a\nb\n\nc", [["a"], ["b"], ["c"]]),
+    ("\n\na\n", [["a"]]),
+    ("a;", [["a"]]),
+    ("a &&\n b", [["a"], ["b"]]),
+    ("a |\n b", [["a"], ["b"]]),
+    ("ls \\\n -l", [["ls", "-l"]]),
+    ("ls *.py", [["ls", "*.py"]]),
+    ("ls {a,b}", [["ls", "{a,b}"]]),
+    ("ls [ab]?", [["ls", "[ab]?"]]),
+    ("ls ~/x", [["ls", "~/x"]]),
+    ("echo a\\ b", [["echo", "a\\ b"]]),
+    ('echo "a\\"b"', [["echo", 'a\\"b']]),
+    ('echo "a b" \'c "d"\' ""', [["echo", "a b", 'c "d"', ""]]),
+    ('echo "  " " a "', [["echo", "  ", " a "]]),
+    ("echo \"a\nb\" 'c\nd'", [["echo", "a\nb", "c\nd"]]),
+    ("echo '$(x) `y` $Z > # ;'", [["echo", "$(x) `y` $Z > # ;"]]),
+    ('rg -g"*.py" a\'b\'"c"d', [["rg", "-g*.py", "abcd"]]),
+    ("echo !x", [["echo", "!x"]]),
+    ("find . ! -name x", [["find", ".", "!", "-name", "x"]]),
+    ("find . -exec a {} \\;", [["find", ".", "-exec", "a", "{}", "\\;"]]),
+    ("head -n 5 -3 10#5", [["head", "-n", "5", "-3", "10#5"]]),
+    ("cat -", [["cat", "-"]]),
+    ("echo x#y", [["echo", "x#y"]]),
+    ("echo é", [["echo", "é"]]),
+    ("echo a=b", [["echo", "a=b"]]),
+    ("time ls", [["time", "ls"]]),
+    ("exec ls", [["exec", "ls"]]),
+    ("test -f x", [["test", "-f", "x"]]),
+    (":", [[":"]]),
+    ("alias x=y", [["alias", "x=y"]]),
+    ("/bin/ls", [["/bin/ls"]]),
+]
+
+OPAQUE = [
+    *(
+        "",
+        " ",
+        "\n",
+        ";",
+        "a &",
+        "a & b",
+        "a |& b",
+        "a;; b",
+        "a &&",
+        "| a",
+        "a 2>&1",
+        "a >/dev/null",
+        "a < b",
+        "a <<< b",
+    ),
+    *("a <(b)", "a > f", "echo $X", 'echo "$X"', 'echo "a${X}b"', "echo $(b)", 'echo "$(b)"', "echo `b`", "echo $'a'"),
+    *(
+        'echo $"a"',
+        "echo a{1..3}",
+        "(a)",
+        "{ a; }",
+        "if a; then b; fi",
+        "for x in y; do z; done",
+        "while a; do b; done",
+    ),
+    *("case x in y) z;; esac", "f() { a; }", "[ a ]", "[[ a ]]", "((1))", "! a", "a # b", "# a", "FOO=1 a", "FOO=1"),
+    *("export A=b", "unset a", "declare a=b", "local a=b", "readonly a", '"ls"', "l's'", "'ls'", "5", "5 a", "$X"),
+    *(
+        "echo \"\"''",
+        "echo $",
+        'echo "$"',
+        "echo == x",
+        "ls '",
+        'ls "',
+        "ls \\",
+        "a (",
+        "a )",
+        "a <<E\nE\n",
+        "a\0b",
+        "a\ud800",
+    ),
+]
+
+
+@pytest.mark.parametrize(("script", "commands"), PLAIN)
+def test_plain_commands(script: str, commands: list[list[str]]) -> None:
+    assert plain_commands(script) == tuple(map(tuple, commands))
+
+
+@pytest.mark.parametrize("script", OPAQUE)
+def test_script_that_is_not_plain(script: str) -> None:
+    assert plain_commands(script) is None
+
+
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_long_texts_in_quotes_are_read(quote: str) -> None:
+    code = "print(1) # & | ; < > \n" * 5000
+    script = f"cd x && python3 -c {quote}{code}{quote} -o{quote}{code}{quote} | head"
+    assert plain_commands(script) == (("cd", "x"), ("python3", "-c", code, f"-o{code}"), ("head",))
+
+
+@pytest.mark.parametrize("end", [" $X", " > f", " # c", " '", "\ue000", " `x`", " &", " (", " <<E"])
+def test_long_script_with_anything_else_is_not(end: str) -> None:
+    assert plain_commands(f"python3 -c '{'x' * 5000}'{end}") is None
+
+
+def test_long_list_of_words_is_not() -> None:
+    assert plain_commands("ls " + "a " * 2000) is not None
+    assert plain_commands("ls " + "a " * 3000) is None
+
+
+# Commands that are fed a document
+
+FED = [
+    ("python3 <<'PY'\nx\nPY\n", ["python3"], False),
+    ("python3 - <<'PY'\nx\nPY\n", ["python3", "-"], False),
+    ("python3 -<<'PY'\nx\nPY\n", ["python3", "-"], False),
+    ("python3 -u - \\\n<<-PY\nx\nPY", ["python3", "-u", "-"], False),
+    ("python3 a 5 <<PY\nx\nPY\n", ["python3", "a", "5"], False),
+    ("python3 a <<PY 2>&1\nx\nPY\n", ["python3", "a"], False),
+    ("python3 a <<PY # why\nx\nPY\n# more\n", ["python3", "a"], False),
+    ("python3 a <<'PY'\n$(rm x)\nPY\n", ["python3", "a"], False),
+    ("cat <<< x <<E\ny\nE\n", ["cat"], False),
+    # What else they do
+    ("cat <<E > f\nx\nE\n", ["cat"], True),
+    ("cat > f <<E\nx\nE\n", ["cat"], True),
+    ("> f cat <<E\nx\nE\n", ["cat"], True),
+    ("cat 2> f <<E\nx\nE\n", ["cat"], True),
+    ("cat < f <<E\nx\nE\n", ["cat"], True),
+    ("cat <<E >&-\nx\nE\n", ["cat"], True),
+    ("cat <<E\nx\nE\n> f", ["cat"], True),
+    ("FOO=1 cat <<E\nx\nE\n", ["cat"], True),
+    ("PATH=.\ncat <<E\nx\nE\n", ["cat"], True),
+    ("export PATH=.\ncat <<E\nx\nE\n", ["cat"], True),
+    ("cat <<E a\nx\nE\n", ["cat"], True),
+    ("cat <<E 'a'\nx\nE\n", ["cat"], True),
+    ("cat <<E\n$X\nE\n", ["cat"], True),
+    ("cat <<E\n`ls`\nE\n", ["cat"], True),
+    ("cat <<'E'\n`ls`\nE\n", ["cat"], False),
+    ("for x in y; do cat <<E\nx\nE\ndone", ["cat"], True),
+]
+
+
+@pytest.mark.parametrize(("script", "words", "does_more"), FED)
+def test_command_that_is_fed_a_document(script: str, words: list[str], does_more: bool) -> None:
+    assert plain_commands(script) is None
+    assert heredoc_command(script) == HeredocCommand(tuple(words), does_more=does_more)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        *("", "cat", "cat <<< x", "cat > f", "echo '<<E'", "cat <<E", "cat <<E\nx\n", "cat <<E | sh\nx\nE\n"),
+        *(
+            "cat <<E\nx\nE\nls\n",
+            "ls\ncat <<E\nx\nE\n",
+            "cat <<E && ls\nx\nE\n",
+            "cat <<E\n$(ls)\nE\n",
+        ),
+        *("cat 'a' <<E\nx\nE\n", 'cat "a" <<E\nx\nE\n', "cat $X <<E\nx\nE\n", "$X <<E\nx\nE\n", "'cat' <<E\nx\nE\n"),
+        *("cat a'b' <<E\nx\nE\n", "X=$(ls) cat <<E\nx\nE\n", "<<E\nx\nE\n", "cat <<E\n\0\nE\n", "cat <<E\n\ud800\nE\n"),
+    ],
+)
+def test_script_that_is_no_such_command(script: str) -> None:
+    assert heredoc_command(script) is None
+
+
+@pytest.mark.parametrize(
+    ("above", "body", "last", "found"),
+    [
+        ("python3 - <<'PY'", "x $(y) `z`", "PY", HeredocCommand(("python3", "-"))),
+        ("python3 - <<PY", "x", "PY", HeredocCommand(("python3", "-"))),
+        ("python3 - > f <<PY", "x", "PY", HeredocCommand(("python3", "-"), does_more=True)),
+        ("python3 - <<PY", "x $(y)", "PY", None),
+        ("python3 - <<PY", "x `y`", "PY", None),
+        ("python3 - <<'PY'", "PY\nls", "PY", None),
+        ("python3 - <<-'PY'", "\tPY\nls", "PY", None),
+        ("python3 - <<'PY'", "x", "PY\nls", None),
+        ("python3 - <<'PY' | sh", "x", "PY", None),
+        ("python3 - <<'PY' \\\n; ls", "x", "PY", None),
+    ],
+)
+def test_long_document(above: str, body: str, last: str, found: HeredocCommand | None) -> None:
+    lines = "line\n" * 5000
+    assert heredoc_command(f"{above}\n{lines}{body}\n{lines}{last}\n") == found
+
+
+# All commands
+
+
+@pytest.mark.parametrize(
+    ("script", "commands"),
+    [
+        ("a 1 | b", [["a", "1"], ["b"]]),
+        ("if a; then b 'c d' \"e\"; fi", [["a"], ["b", "c d", "e"]]),
+        ("X=1 a > f b", [["a"]]),
+        ('a $X "$Y" b"$Z" c', [["a", "", "", "", "c"]]),
+        ("a $(b c) <<E\n$(d)\nE\n", [["a", ""], ["b", "c"], ["d"]]),
+        ("'a' x\"y\"'z'", [["a", "xyz"]]),
+        ("a '", []),
+        ("", []),
+        ("a\0", []),
+    ],
+)
+def test_every_command(script: str, commands: list[list[str]]) -> None:
+    assert every_command(script) == tuple(map(tuple, commands))
+
+
+@given(st.text() | st.lists(WORDS, max_size=30).map(" ".join) | st.lists(WORDS, max_size=30).map("".join))
+def test_any_text_is_read_or_not(script: str) -> None:
+    commands = plain_commands(script)
+    assert commands is None or all(all(isinstance(word, str) for word in command) and command for command in commands)
+    assert commands is None or heredoc_command(script) is None
+    assert commands is None or len(every_command(script)) == len(commands)
+
+
+QUOTED = st.sampled_from(["'@'", '"@"', "a'@'", "'@'b", "#'@'", "x#'@'", "\\'@'", "\"'@'\"", "'\"@\"'", '\\"@"'])
+ASIDE = "@ " * 3000
+
+
+@given(st.lists(WORDS | QUOTED, max_size=8).map(" ".join) | st.lists(WORDS | QUOTED, max_size=8).map("".join))
+def test_length_of_quoted_texts_changes_nothing(script: str) -> None:
+    """Or makes the script one of which nothing is known."""
+    short, long = plain_commands(script), plain_commands(script.replace("@", ASIDE))
+    if long is not None and "@" in script:
+        assert short is not None
+        assert long == tuple(tuple(word.replace("@", ASIDE) for word in command) for command in short)

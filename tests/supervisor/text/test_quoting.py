@@ -2,7 +2,7 @@
 
 import pytest
 
-from pycodex.supervisor.tools.quoting import quoted
+from pycodex.supervisor.text.quoting import quoted
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,163 @@
+"""Commands that are known to change nothing, and commands that are known to destroy.
+
+Owns both lists. Neither is a boundary: the sandbox is. They only say about which commands a person need not be asked,
+and about which one is always asked. What is on neither list is unknown. Pure: looks at words, never at the disk.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+
+from pycodex.supervisor.policy.bash import every_command, plain_commands
+from pycodex.supervisor.policy.command_line import script_of
+
+_ALWAYS_SAFE = frozenset(
+    {
+        *("cat", "cd", "cut", "echo", "expr", "false", "grep", "head", "id", "ls", "nl", "paste", "pwd", "rev", "seq"),
+        *("stat", "tail", "tr", "true", "uname", "uniq", "wc", "which", "whoami"),
+        # Elsewhere these are other programs.
+        *(("numfmt", "tac") if sys.platform == "linux" else ()),
+    }
+)
+_FIND_ACTS = frozenset(
+    {"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls", "-fprint", "-fprint0", "-fprintf"},
+)
+_RG_RUNS = ("--pre", "--hostname-bin")
+_RG_UNPACKS = frozenset({"--search-zip", "-z"})
+_SED_PRINTS_LINES = re.compile(r"([0-9]+,)?[0-9]+p")
+_SED_MOST_WORDS = 4
+
+_GIT_READS = frozenset({"status", "log", "diff", "show", "branch"})
+_GIT_SETTINGS = ("--config-env",)
+_GIT_WITH_VALUE = frozenset(
+    {"-C", "-c", "--config-env", "--exec-path", "--git-dir", "--namespace", "--super-prefix", "--work-tree"}
+)
+_GIT_RUNS_OR_WRITES = ("--output", "--exec")
+_GIT_RUNS = frozenset({"--ext-diff", "--textconv", "--paginate"})
+_GIT_BRANCH_LISTS = frozenset(
+    {"--list", "-l", "--show-current", "-a", "--all", "-r", "--remotes", "-v", "-vv", "--verbose"}
+)
+
+_SUDO_WITH_VALUE = frozenset(
+    {
+        *("-C", "-D", "-g", "-h", "-p", "-R", "-r", "-T", "-t", "-U", "-u"),
+        *("--close-from", "--chdir", "--group", "--host", "--prompt", "--chroot", "--role", "--command-timeout"),
+        *("--type", "--other-user", "--user"),
+    }
+)
+
+
+def is_known_safe(argv: Sequence[str]) -> bool:
+    """Of a shell with a script: if all that it runs is known to be."""
+    if not argv:
+        return False
+    script = script_of(argv)
+    if script is None:
+        return _reads_only(argv)
+    commands = plain_commands(script)
+    return commands is not None and all(map(_reads_only, commands))
+
+
+def is_dangerous(argv: Sequence[str]) -> bool:
+    """Of a shell with a script: if any command in it is, whatever it depends on."""
+    argv = _without_sudo(argv)
+    if not argv:
+        return False
+    if _program(argv[0]) == "rm":
+        return _is_forced(argv[1:])
+    script = script_of(argv)
+    if script is None or "rm" not in script:
+        return False
+    # Scripts inside of scripts need more quotes with each step, so their length keeps this from going deep.
+    return any(map(is_dangerous, plain_commands(script) or every_command(script)))
+
+
+def _reads_only(argv: Sequence[str]) -> bool:
+    name, arguments = os.path.basename(argv[0]), argv[1:]
+    if name in _ALWAYS_SAFE:
+        return True
+    check = _CHECKS.get(name)
+    return check is not None and check(arguments)
+
+
+def _base64_reads(arguments: Sequence[str]) -> bool:
+    return not any(argument.startswith("-o") or _names(argument, ("--output",)) for argument in arguments)
+
+
+def _find_reads(arguments: Sequence[str]) -> bool:
+    return _FIND_ACTS.isdisjoint(arguments)
+
+
+def _rg_reads(arguments: Sequence[str]) -> bool:
+    return _RG_UNPACKS.isdisjoint(arguments) and not any(_names(argument, _RG_RUNS) for argument in arguments)
+
+
+def _sed_reads(arguments: Sequence[str]) -> bool:
+    if not 2 <= len(arguments) < _SED_MOST_WORDS or arguments[0] != "-n":
+        return False
+    return _SED_PRINTS_LINES.fullmatch(arguments[1]) is not None
+
+
+def _git_reads(arguments: Sequence[str]) -> bool:
+    # Settings can name programs to run.
+    if any(argument.startswith("-c") or _names(argument, _GIT_SETTINGS) for argument in arguments):
+        return False
+    position = _git_subcommand(arguments)
+    if position is None or arguments[position] not in _GIT_READS:
+        return False
+    rest = arguments[position + 1 :]
+    if not _GIT_RUNS.isdisjoint(rest) or any(_names(argument, _GIT_RUNS_OR_WRITES) for argument in rest):
+        return False
+    if arguments[position] == "branch":
+        return all(argument in _GIT_BRANCH_LISTS or argument.startswith("--format=") for argument in rest)
+    return True
+
+
+def _git_subcommand(arguments: Sequence[str]) -> int | None:
+    """Where it stands, behind the options of git itself."""
+    position = 0
+    while position < len(arguments) and arguments[position].startswith("-"):
+        position += 2 if arguments[position] in _GIT_WITH_VALUE else 1
+    return position if position < len(arguments) else None
+
+
+def _names(argument: str, options: Sequence[str]) -> bool:
+    """Whether it is one of these options, with or without a value."""
+    return argument.partition("=")[0] in options
+
+
+_CHECKS: dict[str, Callable[[Sequence[str]], bool]] = {
+    "base64": _base64_reads,
+    "find": _find_reads,
+    "git": _git_reads,
+    "rg": _rg_reads,
+    "sed": _sed_reads,
+}
+
+
+def _without_sudo(argv: Sequence[str]) -> Sequence[str]:
+    start = 0
+    while start < len(argv) and _program(argv[start]) == "sudo":
+        start += 1
+        while start < len(argv) and (argv[start].startswith("-") or "=" in argv[start]):
+            start += 2 if argv[start] in _SUDO_WITH_VALUE else 1
+    return argv[start:] if start else argv
+
+
+def _program(word: str) -> str:
+    """A backslash before a name keeps the shell from taking it for an alias."""
+    return os.path.basename(word.removeprefix("\\"))
+
+
+def _is_forced(arguments: Sequence[str]) -> bool:
+    for argument in arguments:
+        if argument == "--":
+            return False
+        if argument.startswith("--"):
+            # Long options may be cut short as long as they can be told apart.
+            if len(argument) > len("--") and "--force".startswith(argument):
+                return True
+        elif argument.startswith("-") and "f" in argument:
+            return True
+    return False
