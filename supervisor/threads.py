@@ -8,7 +8,7 @@ import logging
 import os
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from pycodex.supervisor.model.catalog import unknown_model_warning
 from pycodex.supervisor.model.client import ModelClient
 from pycodex.supervisor.model.headers import Identity
 from pycodex.supervisor.model.http import Http, open_http
+from pycodex.supervisor.policy.rules import Rules
 from pycodex.supervisor.rollout.writer import RolloutWriter, new_rollout_path
 from pycodex.supervisor.session.basis import ThreadModel, basis_of
 from pycodex.supervisor.session.journal import Journal
@@ -37,14 +38,14 @@ from pycodex.supervisor.session.notify import Notifier
 from pycodex.supervisor.session.outbox import Outbox
 from pycodex.supervisor.session.session import Session
 from pycodex.supervisor.session.state import ThreadState
-from pycodex.supervisor.tools.dynamic_tools import Declaration, declared, stored_tools
+from pycodex.supervisor.tools.dynamic_tools import declared, stored_tools
 from pycodex.supervisor.tools.login_shells import LoginShells
 from pycodex.supervisor.tools.processes import Processes
 from pycodex.supervisor.tools.programs import Programs
 from pycodex.supervisor.tools.services import ToolServices
 from pycodex.supervisor.tools.spool import Spools
 from pycodex.supervisor.version import VERSION
-from pycodex.supervisor.workers.late_pool import LatePool, open_late_pool
+from pycodex.supervisor.workers.late_pool import LatePool, NoWorkers, open_late_pool
 from pycodex.supervisor.workers.launch import Launched
 from pycodex.supervisor.workspace.git import git_facts
 
@@ -104,6 +105,7 @@ class _Origin:
     forked_from_id: str | None = None
     previous_model: str | None = None
     dynamic_tools: tuple[dict[str, Any], ...] = ()
+    rules: Rules = field(default_factory=Rules)
     notes: list[str] = field(default_factory=list)
     """What was found wrong with files that are done without."""
 
@@ -131,7 +133,9 @@ class ThreadManager:
         self._resuming = trio.Lock()
         """Two at once would both find that the thread does not run yet."""
 
-    async def start(self, config: Config, *, source: str, dynamic_tools: Iterable[object] = ()) -> CodexThread:
+    async def start(
+        self, config: Config, *, source: str, dynamic_tools: Iterable[object] = (), rules: Rules | None = None
+    ) -> CodexThread:
         """A new thread. Its file comes into being with its first turn, unless the configuration wants none.
 
         `dynamic_tools` are maps that declare tools of the client's; raises BadDeclaration.
@@ -143,9 +147,10 @@ class ThreadManager:
         meta = self._meta(config, thread_id, source=source, instructions=instructions)
         file = _new_file(config, meta.replace(dynamic_tools=tools or None))
         origin = _Origin(thread_id=thread_id, file=file, instructions=instructions, dynamic_tools=tools)
+        origin.rules = rules or origin.rules
         return await self._open(config, model, origin)
 
-    async def resume(self, config: Config, path: str) -> CodexThread:
+    async def resume(self, config: Config, path: str, *, rules: Rules | None = None) -> CodexThread:
         """Go on with the thread of a session file. Raises RolloutUnreadable or RolloutUnwritable."""
         from pycodex.supervisor.rollout.reader import replay
 
@@ -156,7 +161,9 @@ class ThreadManager:
                 return running
             model = ThreadModel(config)
             instructions = model.instructions(config, stored.meta.base_instructions)
-            return await self._open(config, model, _origin_of(stored, RolloutWriter.resumed(path), instructions))
+            origin = _origin_of(stored, RolloutWriter.resumed(path), instructions)
+            origin.rules = rules or origin.rules
+            return await self._open(config, model, origin)
 
     async def fork(self, config: Config, path: str, *, source: str) -> CodexThread:
         """A new thread that begins with all that another one holds."""
@@ -271,7 +278,7 @@ class ThreadManager:
                 origin.thread_id,
             ),
             stream_max_retries=config.provider.stream_max_retries,
-            tools=self._tool_services(config, basis.command_env, nursery, origin.dynamic_tools),
+            tools=self._tool_services(config, basis.command_env, nursery, origin),
             notifier=Notifier(config.notify, self._env, client=self._identity.client_name),
             skills=basis.skills,
             around=basis.around,
@@ -284,7 +291,7 @@ class ThreadManager:
         return state
 
     def _tool_services(
-        self, config: Config, env: Mapping[str, str], nursery: trio.Nursery, dynamic_tools: tuple[Declaration, ...]
+        self, config: Config, env: Mapping[str, str], nursery: trio.Nursery, origin: _Origin
     ) -> ToolServices:
         programs_dir = self._programs.directory(config.codex_home)
         spools = None if config.ephemeral else Spools(config.codex_home, env["CODEX_THREAD_ID"])
@@ -307,7 +314,8 @@ class ThreadManager:
             deny_read_defaults=config.deny_read_defaults,
             web_search_mode=partial(web_search_for, config),
             web_search_options=config.web_search_options,
-            dynamic_tools=dynamic_tools,
+            dynamic_tools=origin.dynamic_tools,
+            rules=origin.rules,
         )
 
     def list(self, codex_home: str, filters: "Filters", *, cursor: str | None = None) -> "Page":
@@ -386,7 +394,17 @@ def _first_events(config: Config, model: ThreadModel, origin: _Origin) -> Iterat
 
 async def _open_after_first_request(http: Http, pool: LatePool) -> None:
     await http.first_sent.wait()
-    pool.open_soon()
+    # Without workers there are no commands to read either; whoever needs one is told.
+    with suppress(NoWorkers):
+        await pool.ready()
+        _load_reading_of_commands()
+
+
+def _load_reading_of_commands() -> None:
+    """What the first command would otherwise wait for: a grammar, and what is asked of it."""
+    from pycodex.supervisor.policy.summaries import parsed_cmd
+
+    parsed_cmd(("sh", "-c", "true"))
 
 
 @asynccontextmanager

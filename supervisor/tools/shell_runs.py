@@ -26,11 +26,11 @@ from pycodex.protocol.events.exec import (
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.protocol.frames import STDERR, STDOUT, TIMEOUT, BadFrame, Exited, Failed, Output, Refused, RunCommand
 from pycodex.protocol.model_info import TruncationPolicy
-from pycodex.supervisor.text.argv import shown
 from pycodex.supervisor.text.charset import as_text
 from pycodex.supervisor.text.truncation import truncate_formatted
 from pycodex.supervisor.tools import escalation, shell_answer
-from pycodex.supervisor.tools.confine import confinement, environment
+from pycodex.supervisor.tools.clearance import NobodyToAsk, NotCleared, cleared
+from pycodex.supervisor.tools.confine import environment
 from pycodex.supervisor.tools.interception import intercepted
 from pycodex.supervisor.tools.login_shells import without_login
 from pycodex.supervisor.tools.remarks import remarks_on
@@ -90,9 +90,11 @@ async def carry_out(wish: Wish, call: ToolCall, scope: ToolScope) -> ToolAnswer:
         return command.failed(shell_answer.NUL_BYTE)
     try:
         order = await _order(wish, cwd, scope)
-        if wish.asked != escalation.USE_DEFAULT and not order.confinement.unconfined_because:
-            return command.declined(shell_answer.REJECTED)
         said = await _run(without_login(order, scope, fixed={}), Deltas(call.call_id, scope.emit), scope)
+    except NobodyToAsk:
+        return command.declined(shell_answer.REJECTED)
+    except NotCleared as error:
+        return command.failed(str(error))
     except (ModelFacing, BadFrame) as error:
         return command.failed(shell_answer.not_run(error))
     if said.killed_by is not None:
@@ -102,8 +104,7 @@ async def carry_out(wish: Wish, call: ToolCall, scope: ToolScope) -> ToolAnswer:
 
 async def _order(wish: Wish, cwd: str, scope: ToolScope) -> RunCommand:
     turn, services = scope.turn, scope.services
-    pool = await services.pool.ready()
-    confined = confinement(turn, services, runtime_dir=pool.runtime_dir)
+    confined = await cleared(wish.argv, scope, asked=wish.asked)
     timeout_ms = DEFAULT_TIMEOUT_MS if wish.timeout_ms is None else wish.timeout_ms
     return RunCommand(
         job_id="",
@@ -260,21 +261,16 @@ class _Command:
         return ToolAnswer(text, usage=usage)
 
     def _described(self) -> dict[str, Any]:
+        from pycodex.supervisor.policy.summaries import parsed_cmd
+
         return {
             "call_id": self.call_id,
             "turn_id": self.scope.turn.turn_id,
             "command": self.argv,
             "cwd": self.cwd,
-            "parsed_cmd": ({"type": "unknown", "cmd": _command_line(self.argv)},),
+            "parsed_cmd": parsed_cmd(self.argv),
             "source": AGENT,
         }
-
-
-def _command_line(argv: tuple[str, ...]) -> str:
-    """What a shell is given to run, or the words themselves."""
-    if len(argv) == 3 and argv[1] in ("-c", "-lc"):
-        return argv[2]
-    return shown(argv)
 
 
 def _duration(seconds: float) -> dict[str, int]:

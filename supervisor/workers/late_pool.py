@@ -41,10 +41,6 @@ class LatePool:
         self._pool: Pool | None = None
         self._failure = ""
 
-    def open_soon(self) -> None:
-        """Somebody will need it, but nobody waits yet."""
-        self._wanted.set()
-
     async def ready(self) -> "Pool":
         """The pool, opened. Raises NoWorkers."""
         self._wanted.set()

@@ -1,6 +1,7 @@
 """Threads of one supervisor: their first event, their files, and that none touches another."""
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -370,6 +371,18 @@ async def test_thread_that_dies_takes_its_processes_along_and_no_others(place: P
         await lives.interrupt()
         assert isinstance((await lives.ended())[-1], TurnAborted)
     assert not other.alive()
+
+
+async def test_reading_of_commands_is_loaded_while_the_model_thinks(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "pycodex.supervisor.policy.summaries"
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    async with open_engine(place, [Reply(parts=[Hold()])]) as engine:
+        talk = await engine.start()
+        assert name not in sys.modules
+        await talk.say("go")
+        await eventually_async(lambda: name in sys.modules)
 
 
 async def test_end_of_the_engine_ends_every_thread_in_good_order(place: Place) -> None:

@@ -53,6 +53,7 @@ class _Task:
         self._request = request
         self._config = start.config
         self._env = start.env
+        self._rules = start.rules
         self._stdout = Output(STDOUT)
         self._stderr = Output(STDERR)
         self._progress: Progress | None = None
@@ -100,11 +101,11 @@ class _Task:
         target = self._request.resume
         path = None if target is None else _found(self._config, target)
         if path is not None:
-            return await threads.resume(self._config, path)
+            return await threads.resume(self._config, path, rules=self._rules)
         if target is not None and (target.session_id or target.last):
             what = f"`{target.session_id}`" if target.session_id else "in this directory"
             self._say(f"warning: no session {what} was found; starting a new one")
-        return await threads.start(self._config, source=SOURCE)
+        return await threads.start(self._config, source=SOURCE, rules=self._rules)
 
     def _schema(self) -> Any:
         if self._request.output_schema is None:

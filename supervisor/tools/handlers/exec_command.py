@@ -27,7 +27,8 @@ from pycodex.supervisor.tools.arguments import (
     u64,
     usize,
 )
-from pycodex.supervisor.tools.confine import confinement, environment
+from pycodex.supervisor.tools.clearance import NotCleared, cleared
+from pycodex.supervisor.tools.confine import environment
 from pycodex.supervisor.tools.interception import intercepted
 from pycodex.supervisor.tools.login_shells import without_login
 from pycodex.supervisor.tools.processes import Origin, Process
@@ -131,8 +132,6 @@ class ExecCommand:
         if patched is not None:
             return ToolAnswer(f"Wall time: 0.0000 seconds\nOutput:\n{patched.output}", usage=patched.usage)
         order = await _order(given, argv, cwd, scope)
-        if given["sandbox_permissions"] != escalation.USE_DEFAULT and not order.confinement.unconfined_because:
-            raise exec_answer.rejected(argv, "it needs an approval, and nobody can be asked for one here")
         process = await _start(call, argv, without_login(order, scope, fixed=ENVIRONMENT), scope)
         yield_ms = min(max(given["yield_time_ms"], MIN_YIELD_MS), MAX_YIELD_MS)
         await _wait(process, scope, until=process.started_at + yield_ms / 1000)
@@ -148,8 +147,10 @@ async def _order(given: dict[str, Any], argv: tuple[str, ...], cwd: str, scope: 
     turn, services = scope.turn, scope.services
     if "\0" in cwd or any("\0" in word for word in argv):
         raise exec_answer.rejected(argv, "Failed to create unified exec process: nul byte found in provided data")
-    pool = await services.pool.ready()
-    confined = confinement(turn, services, runtime_dir=pool.runtime_dir)
+    try:
+        confined = await cleared(argv, scope, asked=given["sandbox_permissions"])
+    except NotCleared as error:
+        raise exec_answer.rejected(argv, str(error)) from None
     return RunCommand(
         job_id="",
         argv=argv,
@@ -164,11 +165,13 @@ async def _order(given: dict[str, Any], argv: tuple[str, ...], cwd: str, scope: 
 
 
 async def _start(call: ToolCall, argv: tuple[str, ...], order: RunCommand, scope: ToolScope) -> Process:
+    from pycodex.supervisor.policy.summaries import parsed_cmd
+
     origin = Origin(
         call_id=call.call_id,
         argv=argv,
         turn_id=scope.turn.turn_id,
-        parsed_cmd=({"type": "unknown", "cmd": argv[-1]},),
+        parsed_cmd=parsed_cmd(argv),
         truncation=scope.turn.truncation,
         emit=scope.emit,
     )

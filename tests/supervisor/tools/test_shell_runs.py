@@ -114,6 +114,15 @@ async def test_success_is_told_as_such(opened: Opened) -> None:
     assert (end["exit_code"], end["status"], end["parsed_cmd"][0]["cmd"]) == (0, "completed", "echo 'two words'")
 
 
+async def test_events_tell_what_the_command_is_for(opened: Opened, workspace: Path) -> None:
+    (workspace / "a.txt").touch()
+    async with opened() as runs:
+        await runs.argv("/bin/bash", "-c", "cd . && cat a.txt | head -n 5")
+        (begin,), end = runs.bench.told("exec_command_begin"), runs.end()
+    told = [{"type": "read", "cmd": "cat a.txt", "name": "a.txt", "path": "./a.txt"}]
+    assert (begin["parsed_cmd"], end["parsed_cmd"]) == (told, told)
+
+
 async def test_stdout_comes_before_stderr(opened: Opened) -> None:
     async with opened() as runs:
         assert await runs.script("echo e1 >&2; echo o1; echo e2 >&2; echo o2") == (0, "o1\no2\ne1\ne2\n")

@@ -30,8 +30,8 @@ async def test_opens_for_the_first_who_needs_it() -> None:
 async def test_opens_ahead_of_need() -> None:
     before = descendants()
     with short_base() as base:
-        async with open_late_pool({"XDG_RUNTIME_DIR": base}, launch()) as late:
-            late.open_soon()
+        async with open_late_pool({"XDG_RUNTIME_DIR": base}, launch()) as late, trio.open_nursery() as nursery:
+            nursery.start_soon(late.ready)
             with trio.fail_after(30):
                 while not os.listdir(base):
                     await trio.lowlevel.checkpoint()

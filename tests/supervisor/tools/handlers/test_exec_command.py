@@ -142,7 +142,7 @@ async def test_model_can_read_the_file_by_its_path(benches: Benches, permissions
 async def test_file_cannot_be_changed_by_a_confined_command(benches: Benches, home: Path) -> None:
     async with benches(turn={"cwd": str(home)}) as bench:
         path = parts(await bench.run("seq 1 20000"))["file"]
-        answer = parts(await bench.run(f"echo changed >{path}; rm -f {path}; ls -d {path}"))
+        answer = parts(await bench.run(f"echo changed >{path}; unlink {path}; ls -d {path}"))
     assert path in answer["output"].splitlines()
     assert text_of(path) == numbers(1, 20_000)
 
@@ -260,6 +260,13 @@ async def test_directory_is_the_turns_or_relative_to_it(benches: Benches, worksp
     sub = f"{workspace}/sub"
     assert cwds == [str(workspace), str(workspace), sub, sub, "/"]
     assert outputs == [f"{cwd}\n" for cwd in cwds]
+
+
+async def test_events_tell_what_the_command_is_for(benches: Benches) -> None:
+    async with benches() as bench:
+        await bench.run("ls -a | wc -l")
+        told = [*bench.told("exec_command_begin"), *bench.told("exec_command_end")]
+    assert [event["parsed_cmd"] for event in told] == [[{"type": "list_files", "cmd": "ls -a", "path": None}]] * 2
 
 
 async def test_stdin_is_empty_without_a_terminal(benches: Benches) -> None:
@@ -495,7 +502,7 @@ async def test_patch_program_cannot_be_replaced_where_the_home_can_be_written(
     codex_home = home if guarded == "home" else tmp_path / "another"
     attempts = (
         f"ln -sf /bin/true {programs_dir}/apply_patch",
-        f"rm -f {programs_dir}/apply_patch",
+        f"unlink {programs_dir}/apply_patch",
         f"touch {programs_dir}/ls",
         f"mv {programs_dir} {programs_dir}-gone",
         f"mv {home}/tmp {home}/gone",
