@@ -116,6 +116,6 @@ async def test_two_hundred_commands_leave_only_those_that_may_stay(real_pools: P
                 nursery.start_soon(start)
         assert len(bench.services.processes.kept()) == 64
         await eventually_async(lambda: len(mark.sleepers()) == 64)
-        assert len({ended["process_id"] for ended in await bench.until_told("exec_command_end", count=136)}) == 136
+        assert len({ended["call_id"] for ended in await bench.until_told("exec_command_end", count=136)}) == 136
         await bench.services.processes.end_all()
         assert not mark.alive()
