@@ -1,5 +1,6 @@
 """All events in one type."""
 
+from pycodex.protocol.events.approval import ApplyPatchApprovalRequest, ExecApprovalRequest
 from pycodex.protocol.events.dynamic_tool import DynamicToolCallRequest, DynamicToolCallResponse
 from pycodex.protocol.events.error import BackgroundEvent, DeprecationNotice, ErrorEvent, StreamError, WarningEvent
 from pycodex.protocol.events.exec import ExecCommandBegin, ExecCommandEnd, ExecCommandOutputDelta, TerminalInteraction
@@ -38,11 +39,13 @@ AnyEvent = (
     | AgentReasoning
     | AgentReasoningRawContent
     | AgentReasoningSectionBreak
+    | ApplyPatchApprovalRequest
     | BackgroundEvent
     | DeprecationNotice
     | DynamicToolCallRequest
     | DynamicToolCallResponse
     | ErrorEvent
+    | ExecApprovalRequest
     | ExecCommandBegin
     | ExecCommandEnd
     | ExecCommandOutputDelta
