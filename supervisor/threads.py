@@ -264,7 +264,14 @@ class ThreadManager:
         history = History()
         history.record(origin.items, model.info.truncation)
         journal = Journal(history, origin.file, outbox)
-        basis = basis_of(config, model, thread_id=origin.thread_id, instructions=origin.instructions, env=self._env)
+        basis = basis_of(
+            config,
+            model,
+            thread_id=origin.thread_id,
+            instructions=origin.instructions,
+            env=self._env,
+            rules=origin.rules,
+        )
         origin.notes += basis.notes
         state = ThreadState(
             thread_id=origin.thread_id,
