@@ -35,15 +35,13 @@ def program(
     signals inside; without that and without a pid namespace it can signal its own process group only. `superuser`: it
     is root, whose files can do more harm later. `own_group`: whoever started the command is not in its process group.
     """
-    names = ["online" if network else "offline"]
+    names = [("online" if network else "offline") + ("-root" if superuser else "")]
     if not own_namespaces:
         names.append("shared")
         if not scoped_signals:
             names.append("unscoped")
     if freeze_metadata:
         names.append("frozen")
-    if superuser:
-        names.append("superuser")
     if not own_group:
         names += ["grouped"] if scoped_signals else ["grouped", "leashed"]
     return tuple(_layer(name) for name in names)
