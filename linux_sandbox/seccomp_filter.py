@@ -51,11 +51,10 @@ def load(layers: "tuple[bytes, ...]") -> None:
     """Bind this thread and what it starts, for good. Sets no_new_privs, without which the kernel refuses."""
     kernel.no_new_privileges()
     for layer in layers:
-        address, alive = kernel.address_of(layer)
         # struct sock_fprog: a count and, after padding, a pointer.
-        header = (len(layer) // _INSTRUCTION_BYTES).to_bytes(8, "little") + address.to_bytes(8, "little")
+        header = (len(layer) // _INSTRUCTION_BYTES).to_bytes(8, "little")
+        header += kernel.address_of(layer).to_bytes(8, "little")
         kernel.call("seccomp", _SET_MODE_FILTER, _FLAG_SPEC_ALLOW, header)
-        del alive
 
 
 def _layer(name: str) -> bytes:
