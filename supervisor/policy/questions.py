@@ -1,0 +1,65 @@
+"""The question whether a command may be run, from the terms of a turn; and the answer with all that comes before it.
+
+Owns what of a turn's terms counts for the decision, so that whoever runs a command and whoever only wants to know ask
+the same question. The answer itself is in `decision`. Pure.
+"""
+
+import sys
+from collections.abc import Container, Sequence
+
+from pycodex.protocol.permissions import DANGER_FULL_ACCESS, EXTERNAL_SANDBOX, READ_ONLY
+from pycodex.protocol.turn_context import ApprovalPolicy
+from pycodex.supervisor.policy import escalation
+from pycodex.supervisor.policy.command_line import segments_of
+from pycodex.supervisor.policy.decision import Question, Refuse, Run, Verdict, decide
+from pycodex.supervisor.policy.rules import Rules
+
+# What can become of a command.
+IN_SANDBOX, OUTSIDE, NO_SANDBOX, ASKS, REFUSED = "in-sandbox", "outside", "no-sandbox", "asks", "refused"
+OUTCOMES = (IN_SANDBOX, OUTSIDE, NO_SANDBOX, ASKS, REFUSED)
+
+
+def question_about(
+    argv: Sequence[str],
+    *,
+    rules: Rules,
+    policy: ApprovalPolicy,
+    mode: str,
+    asked: str = escalation.USE_DEFAULT,
+    prefix_rule: Sequence[str] = (),
+    key: object = None,
+    granted: Container[object] = frozenset(),
+) -> Question:
+    """`mode` is that of the sandbox. The rest is told by `Question`."""
+    return Question(
+        argv=argv,
+        segments=segments_of(argv),
+        rules=rules,
+        policy=policy,
+        restricted=mode not in (DANGER_FULL_ACCESS, EXTERNAL_SANDBOX),
+        unprotected=sys.platform == "win32" and mode == READ_ONLY,
+        asked=asked,
+        prefix_rule=prefix_rule,
+        key=key,
+        granted=granted,
+    )
+
+
+def verdict_on(question: Question, *, verb: str = "cannot") -> Verdict:
+    """What a model comes to hear that asks this, be it that it must not ask. `verb` is the tool's."""
+    if question.asked != escalation.USE_DEFAULT:
+        refused = escalation.refusal(question.policy, verb=verb)
+        if refused is not None:
+            return Refuse(refused)
+    return decide(question)
+
+
+def outcome_of(verdict: Verdict, question: Question) -> str:
+    """In one word, one of OUTCOMES."""
+    if isinstance(verdict, Refuse):
+        return REFUSED
+    if not isinstance(verdict, Run):
+        return ASKS
+    if not question.restricted:
+        return NO_SANDBOX
+    return OUTSIDE if verdict.unconfined_because else IN_SANDBOX
