@@ -84,9 +84,7 @@ def load_located(
 
 def located(files: Iterable[RuleFile], config: Config, *, tried: "Source | None" = None) -> LocatedRules:
     files = tuple(files)
-    below, above = (
-        [file for file in files if (file.level == PROJECT) is is_above] for is_above in (False, True)
-    )
+    below, above = ([file for file in files if (file.level == PROJECT) is is_above] for is_above in (False, True))
     sources = [
         *read_sources([file.path for file in below]),
         *([] if tried is None else [tried]),

@@ -5,7 +5,7 @@ the same question. The answer itself is in `decision`. Pure.
 """
 
 import sys
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 
 from pycodex.protocol.permissions import DANGER_FULL_ACCESS, EXTERNAL_SANDBOX, READ_ONLY
 from pycodex.protocol.turn_context import ApprovalPolicy
@@ -27,10 +27,8 @@ def question_about(
     mode: str,
     asked: str = escalation.USE_DEFAULT,
     prefix_rule: Sequence[str] = (),
-    key: object = None,
-    granted: Container[object] = frozenset(),
 ) -> Question:
-    """`mode` is that of the sandbox. The rest is told by `Question`."""
+    """`mode` is that of the sandbox. The rest is told by `Question`; nothing was allowed for the session yet."""
     return Question(
         argv=argv,
         segments=segments_of(argv),
@@ -40,8 +38,6 @@ def question_about(
         unprotected=sys.platform == "win32" and mode == READ_ONLY,
         asked=asked,
         prefix_rule=prefix_rule,
-        key=key,
-        granted=granted,
     )
 
 

@@ -100,18 +100,15 @@ def _verdict(command: Command, scope: ToolScope) -> "Verdict":
     from pycodex.supervisor.policy.questions import question_about
 
     turn, approvals = scope.turn, scope.services.approvals
-    return decide(
-        question_about(
-            command.argv,
-            rules=approvals.rules,
-            policy=turn.approval_policy,
-            mode=turn.permissions.mode,
-            asked=command.asked,
-            prefix_rule=command.prefix_rule,
-            key=_key(command),
-            granted=approvals,
-        )
+    question = question_about(
+        command.argv,
+        rules=approvals.rules,
+        policy=turn.approval_policy,
+        mode=turn.permissions.mode,
+        asked=command.asked,
+        prefix_rule=command.prefix_rule,
     )
+    return decide(replace(question, key=_key(command), granted=approvals))
 
 
 async def _asked(ask: "Ask", command: Command, scope: ToolScope) -> "Run":
