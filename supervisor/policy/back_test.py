@@ -159,6 +159,8 @@ class BackTest:
         )
 
     def _compared(self, command: PastCommand, pair: RulePair) -> Compared:
+        if sum(map(len, command.argv)) > _LONGEST_WORD:
+            return compare(command, pair)
         key = (id(pair), command._replace(policy=repr(command.policy)))
         found = self._remembered.get(key)
         if found is None:
