@@ -1,6 +1,5 @@
 """Calls of past sessions: all of them, each once, with the terms of its turn."""
 
-import json
 import os
 import time
 from pathlib import Path
