@@ -191,7 +191,7 @@ class _Test:
         reader = Reader(user_shell(), self._env, config.allow_login_shell)
         past = PastCalls(since=self._since)
         files = past.files(config.codex_home)
-        with _Progress(len(files)) as progress:
+        with Progress(len(files)) as progress:
             for file in files:
                 known = tally.commands
                 for call in past.of(file.path):
@@ -230,7 +230,7 @@ def _mode_of(terms: "Mapping[str, Any]") -> "str | None":
     return mode if mode in _MODES else None
 
 
-class _Progress:
+class Progress:
     """A line on stderr that comes when it takes longer, and goes at the end. Only for a person who looks on."""
 
     def __init__(self, files: int) -> None:
@@ -240,7 +240,7 @@ class _Progress:
         self._is_shown = False
         self._is_wanted = os.isatty(STDERR)
 
-    def __enter__(self) -> "_Progress":
+    def __enter__(self) -> "Progress":
         return self
 
     def one_more(self) -> None:

@@ -7,7 +7,7 @@ by what differs, not by how much was run. Pure but for the look-up of lines in `
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from pycodex.protocol.turn_context import ApprovalPolicy
@@ -172,7 +172,8 @@ class BackTest:
 
 def compare(command: PastCommand, pair: RulePair) -> Compared:
     """What becomes of the command with the rules of today, and with the new ones."""
-    before, after = (_question(command, rules) for rules in pair)
+    before = _question(command, pair.before)
+    after = replace(before, rules=pair.after.rules)
     was, becomes = (outcome_of(verdict_on(each, verb=command.verb), each) for each in (before, after))
     compared = Compared(_known_as(before), was, becomes)
     if was == becomes:

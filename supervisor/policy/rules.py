@@ -126,8 +126,12 @@ class Rules(Record):
     def _found(
         self, argv: "Sequence[str]", *, program: str, resolved_program: "str | None" = None
     ) -> "list[tuple[int, RuleMatch]]":
-        tried = (rule.match(argv, program=program, resolved_program=resolved_program) for rule in self.prefix_rules)
-        return [(number, match) for number, match in enumerate(tried) if match is not None]
+        tried = (
+            (number, rule.match(argv, program=program, resolved_program=resolved_program))
+            for number, rule in enumerate(self.prefix_rules)
+            if rule.program == program
+        )
+        return [(number, match) for number, match in tried if match is not None]
 
     def _may_be(self, name: str, path: str) -> bool:
         return all(path in host.paths for host in self.host_executables if host.name == name)

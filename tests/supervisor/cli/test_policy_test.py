@@ -1,6 +1,7 @@
 """`pycodex policy test` tries rules on what past sessions have run."""
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pycodex.supervisor.cli import policy_test
 from pycodex.supervisor.model.scripted import Reply, serve_script
 from support import rollouts
 from support.cli import Ended, run_cli
@@ -238,3 +240,24 @@ async def test_session_of_our_own_is_understood(engine: Place) -> None:
     assert (told["before"]["in-sandbox"], told["before"]["refused"], told["after"]["refused"]) == (1, 1, 2)
     (change,) = told["changes"]
     assert (change["command"][2], change["file"], change["line"]) == ("echo one && touch x", str(rules), 1)
+
+
+@pytest.mark.parametrize(("is_late", "said"), [(True, b"\r1 of 2 sessions\r2 of 2 sessions\r\x1b[K"), (False, b"")])
+def test_progress_is_told_on_a_terminal_when_it_takes_longer(
+    is_late: bool, said: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    master, terminal = os.openpty()
+    monkeypatch.setattr(policy_test, "STDERR", terminal)
+    monkeypatch.setattr(policy_test, "_QUIET_SECONDS", 0 if is_late else 3600)
+    monkeypatch.setattr(policy_test, "_BETWEEN_SECONDS", 0)
+    with policy_test.Progress(2) as progress:
+        progress.one_more()
+        progress.one_more()
+    # Whatever was written lies before this.
+    os.write(terminal, b".")
+    shown = b""
+    while not shown.endswith(b"."):
+        shown += os.read(master, 1000)
+    os.close(terminal)
+    os.close(master)
+    assert shown == said + b"."
