@@ -147,10 +147,11 @@ def _patch_problem(argv: "Sequence[str]") -> "str | None":
 
 
 def _explanation(argv: "tuple[str, ...]", config: "Config", *, escalated: bool) -> "Explanation":
+    from pycodex.supervisor.context.environment import user_shell
     from pycodex.supervisor.policy.escalation import REQUIRE_ESCALATED, USE_DEFAULT
     from pycodex.supervisor.policy.explanation import explain
     from pycodex.supervisor.policy.located_rules import load_located
-    from pycodex.supervisor.policy.questions import question_about
+    from pycodex.supervisor.policy.questions import Terms, question_about
     from pycodex.supervisor.policy.rule_files import BadRules
 
     try:
@@ -160,8 +161,7 @@ def _explanation(argv: "tuple[str, ...]", config: "Config", *, escalated: bool) 
     question = question_about(
         argv,
         rules=located.rules,
-        policy=config.approval_policy,
-        mode=config.permissions.mode,
+        terms=Terms(config.approval_policy, config.permissions.mode, user_shell().path),
         asked=REQUIRE_ESCALATED if escalated else USE_DEFAULT,
     )
     return explain(question, located)

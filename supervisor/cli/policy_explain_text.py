@@ -15,6 +15,7 @@ from pycodex.supervisor.policy.decision import (
     BY_ESCALATION,
     BY_POLICY,
     BY_SAFE_LIST,
+    LEAVES_REASON,
     Ask,
     Refuse,
 )
@@ -28,6 +29,7 @@ from pycodex.supervisor.policy.explanation import (
     OPAQUE,
     PLAIN,
     REPEATS,
+    STRANGE_SHELL,
     ExplainedPart,
     Explanation,
     PassedOver,
@@ -54,10 +56,11 @@ _GROUNDS = {
 _DENIALS = {
     FAILS: "it fails, and the model is told; nobody is asked",
     ASKS_AGAIN: "the person is asked whether to run it again without the sandbox",
-    REPEATS: "it runs again without the sandbox, as the person has said yes already",
+    REPEATS: "it runs again without the sandbox, as the person has said yes to that for this session",
 }
 _WHY_PASSED_OVER = {
     DOES_MORE: "the script also opens files or sets variables, of which the rule says nothing",
+    STRANGE_SHELL: "the script is read by a program that may only be called like a shell",
     NAMESAKE: "no host_executable says that this path is the program that the rule means",
 }
 _OPAQUE = (
@@ -191,7 +194,12 @@ def _verdict(explanation: Explanation, palette: Palette) -> Iterator[Row]:
 
 
 def _reason(ask: Ask) -> str:
-    return printable(ask.reason) if ask.reason is not None else "none but what the model says for it"
+    if ask.reason is not None:
+        return printable(ask.reason)
+    # What the question says then is up to `tools/orchestrator`.
+    return (
+        f"what the model says for it, else: {LEAVES_REASON}" if ask.then.unconfined_because else "what the model says"
+    )
 
 
 def _offers(ask: Ask) -> Iterator[str]:

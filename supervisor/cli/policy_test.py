@@ -204,6 +204,7 @@ class _Test:
         if command is None:
             return
         from pycodex.supervisor.policy.back_test import PastCommand
+        from pycodex.supervisor.policy.questions import Terms
 
         policy = self._policy or _policy_of(call.terms)
         mode, cwd = _mode_of(call.terms), call.terms.get("cwd")
@@ -211,8 +212,8 @@ class _Test:
         if policy is None or mode is None or pair is None:
             self._left_out += 1
             return
-        past = PastCommand(command.argv, policy, mode, command.asked, command.prefix_rule, command.verb)
-        tally.take(past, pair)
+        terms = Terms(policy, mode, reader.users.path)
+        tally.take(PastCommand(command.argv, terms, command.asked, command.prefix_rule, command.verb), pair)
 
 
 def _policy_of(terms: "Mapping[str, Any]") -> "str | dict[str, Any] | None":

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from pycodex.protocol.turn_context import ApprovalPolicy
 from pycodex.supervisor.policy.decision import Question, examined
 from pycodex.supervisor.policy.located_rules import TRIED, LocatedRules, Origin
-from pycodex.supervisor.policy.questions import ASKS, OUTCOMES, outcome_of, question_about, verdict_on
+from pycodex.supervisor.policy.questions import ASKS, OUTCOMES, Terms, outcome_of, question_about, verdict_on
 from pycodex.supervisor.policy.rule_pairs import RulePair
 from pycodex.supervisor.policy.rules import strictest
 
@@ -22,14 +21,14 @@ _MOST_REMEMBERED = 4096
 # A script may be of any size; nobody wants to see all of it again.
 _LONGEST_WORD = 2000
 _MOST_WORDS = 100
+_NO_TERMS = Terms("", "", "")
 
 
 class PastCommand(NamedTuple):
     """A command with the terms of its turn; `verb` is what its tool says one must not do."""
 
     argv: tuple[str, ...]
-    policy: ApprovalPolicy
-    mode: str
+    terms: Terms
     asked: str
     prefix_rule: tuple[str, ...]
     verb: str
@@ -161,7 +160,8 @@ class BackTest:
     def _compared(self, command: PastCommand, pair: RulePair) -> Compared:
         if sum(map(len, command.argv)) > _LONGEST_WORD:
             return compare(command, pair)
-        key = (id(pair), command._replace(policy=repr(command.policy)))
+        # A policy may be a table, which has no place in a key.
+        key = (id(pair), repr(command.terms), command._replace(terms=_NO_TERMS))
         found = self._remembered.get(key)
         if found is None:
             if len(self._remembered) >= _MOST_REMEMBERED:
@@ -189,8 +189,7 @@ def _question(command: PastCommand, located: LocatedRules) -> Question:
     return question_about(
         command.argv,
         rules=located.rules,
-        policy=command.policy,
-        mode=command.mode,
+        terms=command.terms,
         asked=command.asked,
         prefix_rule=command.prefix_rule,
     )

@@ -29,7 +29,7 @@ NO_SCRIPT, PLAIN, FED, OPAQUE = "no-script", "plain", "fed", "opaque"
 # What follows when the sandbox stops it.
 FAILS, ASKS_AGAIN, REPEATS = "fails", "asks", "repeats"
 # Why an allowing rule does not count.
-DOES_MORE, NAMESAKE = "does-more", "namesake"
+DOES_MORE, STRANGE_SHELL, NAMESAKE = "does-more", "strange-shell", "namesake"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,13 @@ def _passed_over(
     counted = {word.rule_number for word in words}
     for number, match in question.rules.numbered_matches(command, resolve_hosts=True):
         if number not in counted:
-            yield number, match, NAMESAKE if question.rules.is_namesake(match) else DOES_MORE
+            yield number, match, _why_not(match, question)
+
+
+def _why_not(match: RuleMatch, question: Question) -> str:
+    if question.segments.does_more:
+        return DOES_MORE
+    return NAMESAKE if question.rules.is_namesake(match) else STRANGE_SHELL
 
 
 def _form(argv: Sequence[str], segments: Segments) -> str:

@@ -6,6 +6,7 @@ the same question. The answer itself is in `decision`. Pure.
 
 import sys
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pycodex.protocol.permissions import DANGER_FULL_ACCESS, EXTERNAL_SANDBOX, READ_ONLY
 from pycodex.protocol.turn_context import ApprovalPolicy
@@ -19,23 +20,31 @@ IN_SANDBOX, OUTSIDE, NO_SANDBOX, ASKS, REFUSED = "in-sandbox", "outside", "no-sa
 OUTCOMES = (IN_SANDBOX, OUTSIDE, NO_SANDBOX, ASKS, REFUSED)
 
 
+class Terms(NamedTuple):
+    """What of a turn counts: the approval policy, the mode of the sandbox, and the person's shell by its path."""
+
+    policy: ApprovalPolicy
+    mode: str
+    shell: str
+
+
 def question_about(
     argv: Sequence[str],
     *,
     rules: Rules,
-    policy: ApprovalPolicy,
-    mode: str,
+    terms: Terms,
     asked: str = escalation.USE_DEFAULT,
     prefix_rule: Sequence[str] = (),
 ) -> Question:
-    """`mode` is that of the sandbox. The rest is told by `Question`; nothing was allowed for the session yet."""
+    """As if nothing was allowed for the session yet."""
     return Question(
         argv=argv,
         segments=segments_of(argv),
         rules=rules,
-        policy=policy,
-        restricted=mode not in (DANGER_FULL_ACCESS, EXTERNAL_SANDBOX),
-        unprotected=sys.platform == "win32" and mode == READ_ONLY,
+        policy=terms.policy,
+        shell=terms.shell,
+        restricted=terms.mode not in (DANGER_FULL_ACCESS, EXTERNAL_SANDBOX),
+        unprotected=sys.platform == "win32" and terms.mode == READ_ONLY,
         asked=asked,
         prefix_rule=prefix_rule,
     )

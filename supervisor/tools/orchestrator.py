@@ -97,14 +97,13 @@ def _reason(command: Command, then: "Run") -> str | None:
 
 def _verdict(command: Command, scope: ToolScope) -> "Verdict":
     from pycodex.supervisor.policy.decision import decide
-    from pycodex.supervisor.policy.questions import question_about
+    from pycodex.supervisor.policy.questions import Terms, question_about
 
     turn, approvals = scope.turn, scope.services.approvals
     question = question_about(
         command.argv,
         rules=approvals.rules,
-        policy=turn.approval_policy,
-        mode=turn.permissions.mode,
+        terms=Terms(turn.approval_policy, turn.permissions.mode, turn.shell.path),
         asked=command.asked,
         prefix_rule=command.prefix_rule,
     )

@@ -92,13 +92,14 @@ def test_unknown_command_under_untrusted_is_offered_for_good(explain: Call, work
     shown = rows(explain("-a", "untrusted", "-s", "workspace-write", "make", "test"))
     assert shown["part"] == ["make test  prompt     approval policy untrusted"]
     assert shown["offered"][1] == 'yes, and for good: prefix_rule(pattern=["make", "test"], decision="allow")'
-    assert shown["if denied"] == ["it runs again without the sandbox, as the person has said yes already"]
+    assert shown["if denied"][0] == "the person is asked whether to run it again without the sandbox"
     assert str(workspace) in shown["writable"]
 
 
 def test_escalation(explain: Call) -> None:
     asked = rows(explain("--escalated", "npm install"))
     assert asked["part"] == ["npm install  prompt     asks to leave the sandbox"]
+    assert asked["reason"] == ["what the model says for it, else: run it outside of the sandbox?"]
     assert asked["after a yes"] == ["runs outside the sandbox: approved by the user"]
     refused = rows(explain("--escalated", "-a", "never", "npm install"))
     assert refused["verdict"] == ["is refused"]

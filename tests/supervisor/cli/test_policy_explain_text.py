@@ -13,7 +13,7 @@ from pycodex.supervisor.config.config import Config, Flags
 from pycodex.supervisor.config.load import load_config
 from pycodex.supervisor.policy.explanation import explain
 from pycodex.supervisor.policy.located_rules import LocatedRules
-from pycodex.supervisor.policy.questions import question_about
+from pycodex.supervisor.policy.questions import Terms, question_about
 from pycodex.supervisor.policy.rules import PrefixRule, Rules
 
 REQUIRED = LocatedRules(
@@ -28,8 +28,8 @@ Lines = Callable[..., list[str]]
 def lines(tmp_path: Path) -> Lines:
     def call(*argv: str, palette: Palette, located: LocatedRules = REQUIRED) -> list[str]:
         config = loaded(tmp_path)
-        policy, mode = config.approval_policy, config.permissions.mode
-        explanation = explain(question_about(argv, rules=located.rules, policy=policy, mode=mode), located)
+        terms = Terms(config.approval_policy, config.permissions.mode, "/bin/bash")
+        explanation = explain(question_about(argv, rules=located.rules, terms=terms), located)
         confinement = Confinement(unconfined_because="a test") if explanation.run is not None else None
         return list(explained_lines(explanation, confinement, config, palette))
 

@@ -8,6 +8,7 @@ from pycodex.protocol.turn_context import ApprovalPolicy
 from pycodex.supervisor.policy import back_test
 from pycodex.supervisor.policy.back_test import BackTest, Change, PastCommand
 from pycodex.supervisor.policy.located_rules import LocatedRules, Origin
+from pycodex.supervisor.policy.questions import Terms
 from pycodex.supervisor.policy.rule_language import Source
 from pycodex.supervisor.policy.rule_pairs import RulePair
 from pycodex.supervisor.policy.rule_process import evaluated_with_calls
@@ -37,7 +38,7 @@ def past(
     command: str | tuple[str, ...], policy: ApprovalPolicy = "on-request", asked: str = "use_default"
 ) -> PastCommand:
     argv = ("/bin/bash", "-lc", command) if isinstance(command, str) else command
-    return PastCommand(argv, policy, "workspace-write", asked, (), "cannot")
+    return PastCommand(argv, Terms(policy, "workspace-write", "/bin/bash"), asked, (), "cannot")
 
 
 def tried(commands: Sequence[PastCommand], pair: RulePair) -> BackTest:

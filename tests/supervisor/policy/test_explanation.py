@@ -1,14 +1,15 @@
 """What is told of a decision is what was decided, and by whom."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from pycodex.supervisor.policy.decision import Ask, Refuse, Run, decide
+from pycodex.supervisor.policy.decision import WITHOUT_SANDBOX, Ask, Refuse, Run, decide
 from pycodex.supervisor.policy.escalation import REQUIRE_ESCALATED
 from pycodex.supervisor.policy.explanation import Explanation, explain
 from pycodex.supervisor.policy.located_rules import LocatedRules
-from pycodex.supervisor.policy.questions import question_about
+from pycodex.supervisor.policy.questions import Terms, question_about
 from pycodex.supervisor.policy.rule_language import Source
 from pycodex.supervisor.policy.rule_process import evaluated_with_calls
 
@@ -32,8 +33,8 @@ def explained(
     located: LocatedRules, command: str | tuple[str, ...], policy: str = "on-request", **more: Any
 ) -> Explanation:
     argv = ("/bin/bash", "-lc", command) if isinstance(command, str) else command
-    terms = {"mode": "workspace-write", **more}
-    question = question_about(argv, rules=located.rules, policy=policy, **terms)
+    terms = Terms(policy, more.pop("mode", "workspace-write"), "/bin/bash")
+    question = question_about(argv, rules=located.rules, terms=terms, **more)
     explanation = explain(question, located)
     if not isinstance(explanation.verdict, Refuse) or question.asked != REQUIRE_ESCALATED:
         assert explanation.verdict == decide(question)
@@ -81,7 +82,7 @@ def test_form_of_a_command(command: Any, form: str, located: LocatedRules) -> No
     [
         ("touch x", "on-request", {}, "in-sandbox", "fails"),
         ("touch x", "on-failure", {}, "in-sandbox", "asks"),
-        ("touch x", "untrusted", {}, "asks", "repeats"),
+        ("touch x", "untrusted", {}, "asks", "asks"),
         ("touch x", "on-request", {"asked": REQUIRE_ESCALATED}, "asks", None),
         ("touch x", "never", {"asked": REQUIRE_ESCALATED}, "refused", None),
         ("touch x", "on-failure", {"mode": "danger-full-access"}, "no-sandbox", None),
@@ -100,6 +101,7 @@ def test_outcome_and_what_follows_from_a_denial(
     [
         ("mv <<E > x\na\nE", "does-more", 5),
         (("/usr/bin/mv", "a"), "namesake", 5),
+        (("./bash", "-c", "mv a b"), "strange-shell", 5),
     ],
 )
 def test_rule_that_does_not_count_is_told_with_the_reason(
@@ -154,6 +156,12 @@ def test_form_for_machines(located: LocatedRules) -> None:
         "onDenial": "fails",
         "retryAsk": None,
     }
+
+
+def test_person_who_has_let_it_out_for_the_session_is_not_asked_again(located: LocatedRules) -> None:
+    question = question_about(("touch", "x"), rules=located.rules, terms=Terms("on-failure", "read-only", ""))
+    question = replace(question, key="k", granted={("k", WITHOUT_SANDBOX)})
+    assert explain(question, located).on_denial == "repeats"
 
 
 def test_question_after_a_denial_is_told_for_machines(located: LocatedRules) -> None:

@@ -10,6 +10,7 @@ from pycodex.supervisor.policy.questions import (
     NO_SANDBOX,
     OUTSIDE,
     REFUSED,
+    Terms,
     outcome_of,
     question_about,
     verdict_on,
@@ -42,7 +43,7 @@ RULES = Rules(
     ],
 )
 def test_outcome_in_one_word(command: str, policy: str, mode: str, outcome: str) -> None:
-    question = question_about(("/bin/bash", "-lc", command), rules=RULES, policy=policy, mode=mode)
+    question = question_about(("/bin/bash", "-lc", command), rules=RULES, terms=Terms(policy, mode, "/bin/bash"))
     assert outcome_of(verdict_on(question), question) == outcome
 
 
@@ -56,7 +57,7 @@ def test_outcome_in_one_word(command: str, policy: str, mode: str, outcome: str)
     ],
 )
 def test_who_must_not_ask_for_more_is_told_so_first(policy: str, asked: str, is_refused: bool) -> None:
-    question = question_about(("cp", "a"), rules=RULES, policy=policy, mode="read-only", asked=asked)
+    question = question_about(("cp", "a"), rules=RULES, terms=Terms(policy, "read-only", ""), asked=asked)
     verdict = verdict_on(question, verb="should not")
     assert isinstance(verdict, Refuse) is is_refused
     if isinstance(verdict, Refuse):
