@@ -208,12 +208,19 @@ class _Test:
 
         policy = self._policy or _policy_of(call.terms)
         mode, cwd = _mode_of(call.terms), call.terms.get("cwd")
-        pair = pairs.at(cwd) if isinstance(cwd, str) and os.path.isabs(cwd) and "\0" not in cwd else None
+        pair = pairs.at(_what_is_left_of(cwd)) if isinstance(cwd, str) and os.path.isabs(cwd) else None
         if policy is None or mode is None or pair is None:
             self._left_out += 1
             return
         terms = Terms(policy, mode, reader.users.path)
         tally.take(PastCommand(command.argv, terms, command.asked, command.prefix_rule, command.verb), pair)
+
+
+def _what_is_left_of(directory: str) -> str:
+    """The directory, or the nearest above it that is still there: nothing below that can hold rules."""
+    while not os.path.isdir(directory) and directory != os.path.dirname(directory):
+        directory = os.path.dirname(directory)
+    return directory
 
 
 def _policy_of(terms: "Mapping[str, Any]") -> "str | dict[str, Any] | None":

@@ -194,6 +194,20 @@ def test_directory_whose_rules_cannot_be_used_is_left_out_and_named(tried: Call,
     assert ended.err.startswith(f"warning: the commands of {project} are left out: ")
 
 
+@pytest.mark.parametrize("left", ["", "/gone", "/gone" * 1000, "/\0"])
+def test_directory_that_is_gone_has_the_rules_of_what_is_left(
+    left: str, tried: Call, home: Path, workspace: Path
+) -> None:
+    (workspace / ".git").mkdir()
+    (workspace / ".codex" / "rules").mkdir(parents=True)
+    (workspace / ".codex" / "rules" / "p.rules").write_text('prefix_rule(["make"], "prompt")\n')
+    (home / "config.toml").write_text(f'[projects."{workspace}"]\ntrust_level = "trusted"\n')
+    terms = rollouts.turn_context("t", approval_policy="on-request", cwd=f"{workspace}{left}")
+    place(home, rollouts.THREAD_ID, stamped([rollouts.meta(), terms, *ran("make x")]))
+    told = json.loads(tried("--json").out)
+    assert (told["before"]["asks"], told["leftOut"]) == (1, 0)
+
+
 def test_new_rules_that_cannot_be_used_are_told_as_execpolicy_tells_them(
     tried: Call, pycodex: Call, workspace: Path
 ) -> None:
