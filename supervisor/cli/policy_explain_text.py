@@ -65,7 +65,8 @@ _WHY_PASSED_OVER = {
 }
 _OPAQUE = (
     "cannot be taken apart: it is more than plain commands between && || ; and |",
-    "so it is judged as a whole, and no rule about a program in it counts, not even one that forbids it",
+    "so it is judged as a whole: no rule frees it by a program in it, and one that forbids or asks about a program",
+    "counts only where that program can be made out",
 )
 _GUARD = "; under this approval policy it must not, whatever it asks for"
 _FED = "one command that reads a here-document; such a one never counts as known to change nothing"

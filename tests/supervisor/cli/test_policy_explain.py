@@ -107,11 +107,18 @@ def test_escalation(explain: Call) -> None:
 
 
 def test_script_that_cannot_be_taken_apart_says_so(explain: Call) -> None:
-    shown = rows(explain("-a", "on-failure", "curl x > y"))
+    shown = rows(explain("-a", "on-failure", "git fetch > y"))
     assert "cannot be taken apart" in shown["script"][0]
-    assert "not even one that forbids it" in shown["script"][1]
+    assert "no rule frees it by a program in it" in shown["script"][1]
     assert shown["verdict"] == ["runs in the sandbox"]
     assert shown["if denied"][0] == "the person is asked whether to run it again without the sandbox"
+
+
+def test_what_is_forbidden_inside_of_something_else_is_found(explain: Call, rules: Path) -> None:
+    for script in ("curl x > y", "for x in a b; do curl $x; done", "timeout 5 curl x", "bash -c 'curl x'"):
+        shown = rows(explain(script))
+        assert shown["part"][0].endswith(f"forbidden  rule {rules}:4 on `curl`: use the mirror")
+        assert shown["verdict"] == ["is refused"]
 
 
 def test_here_document_and_a_rule_that_does_not_count(explain: Call, rules: Path) -> None:
