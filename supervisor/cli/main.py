@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Command = Callable[[list[str], list[str]], int]
 
 _USAGE = "pycodex [OPTIONS] <COMMAND> [ARGS]"
-_COMMANDS = ("exec", "sandbox", "debug", "config", "features", "execpolicy", "doctor", "demo", "help")
+_COMMANDS = ("exec", "sandbox", "debug", "config", "features", "policy", "execpolicy", "doctor", "demo", "help")
 
 HELP = """\
 A coding agent for the terminal, whose commands run in a sandbox that needs no privileges and no helper program
@@ -31,6 +31,7 @@ Commands:
   demo        Watch a whole turn of the agent, in a scratch repository, without a key
   config      Show every setting and where it comes from
   features    List the feature flags, or switch one on or off
+  policy      Show what becomes of a command and why, and what new rules would change
   execpolicy  Show what rule files say about a command
   debug       Show what the model would see
   help        Show this text, or that of a command
@@ -190,6 +191,10 @@ def _command(word: str, root: "RootFlags | None" = None) -> "Command":
         from pycodex.supervisor.cli import features
 
         return lambda argv, overrides: features.run(argv, overrides, root.profile if root else None)
+    if word == "policy":
+        from pycodex.supervisor.cli import policy
+
+        return policy.run
     if word == "execpolicy":
         from pycodex.supervisor.cli import execpolicy
 
