@@ -87,3 +87,5 @@ class Method:
     params: "type[BaseModel] | None"
     run: Callable[[Caller, Any], Awaitable[Json]]
     experimental: bool = False
+    may_wait: bool = False
+    """Whether it may take long, so that what the client sends next is handled meanwhile."""
