@@ -1,0 +1,52 @@
+"""What a person says: text, pictures, skills and mentions."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from pycodex.protocol.app.wire import Named, Usize, Variant, Wire
+
+
+class ByteRange(Wire):
+    start: Usize
+    end: Usize
+
+
+class TextElement(Wire):
+    byte_range: ByteRange
+    placeholder: str | None = None
+
+
+class TextUserInput(Variant):
+    type: Literal["text"] = "text"
+    text: str
+    text_elements: list[TextElement] = Field(default_factory=list, alias="text_elements")
+
+
+class ImageUserInput(Variant):
+    type: Literal["image"] = "image"
+    url: str
+
+
+class LocalImageUserInput(Variant):
+    type: Literal["localImage"] = "localImage"
+    path: str
+
+
+class SkillUserInput(Variant):
+    type: Literal["skill"] = "skill"
+    name: str
+    path: str
+
+
+class MentionUserInput(Variant):
+    type: Literal["mention"] = "mention"
+    name: str
+    path: str
+
+
+UserInput = Annotated[
+    TextUserInput | ImageUserInput | LocalImageUserInput | SkillUserInput | MentionUserInput,
+    Named("UserInput"),
+    Field(discriminator="type"),
+]
