@@ -4,7 +4,7 @@ Owns the interface between the dispatch of requests and the methods, which are f
 RpcError to answer with an error; anything else that it raises is a bug, and is answered as an internal error.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from pycodex.supervisor.config.config import Config
     from pycodex.supervisor.threads import ThreadManager
+    from pycodex.supervisor.workers.late_pool import PoolSource
 
 INVALID_REQUEST = -32600
 INVALID_PARAMS = -32602
@@ -40,10 +41,20 @@ class Server(Protocol):
     def threads(self) -> "ThreadManager": ...
 
     @property
+    def pool(self) -> "PoolSource":
+        """Where the workers of the threads are had from, for commands that belong to no thread."""
+        ...
+
+    @property
     def env(self) -> Mapping[str, str]: ...
 
     @property
     def codex_home(self) -> str: ...
+
+    @property
+    def overrides(self) -> Sequence[str]:
+        """Every `key=value` that `-c` gave when the server was started."""
+        ...
 
     def load_config(self, *, cwd: str | None = None, overrides: Mapping[str, Any] | None = None) -> "Config":
         """As it is on disk now, for this directory, with overrides by dotted key. Raises UserFacing."""
