@@ -58,22 +58,23 @@ def decode(data: "bytes | str") -> "Message | None":
         return None
     if type(raw) is not dict:
         return None
-    request_id, method = raw.get("id"), raw.get("method")
-    has_id = _is_id(request_id)
+    request_id, method = _id(raw.get("id")), raw.get("method")
     if type(method) is str:
         params = raw.get("params")
-        if has_id:
-            return Request(id=request_id, method=method, params=params)
-        return Notification(method=method, params=params)
-    if has_id and "result" in raw:
+        if request_id is None:
+            return Notification(method=method, params=params)
+        return Request(id=request_id, method=method, params=params)
+    if request_id is not None and "result" in raw:
         return Response(id=request_id, result=raw["result"])
-    if has_id and type(raw.get("error")) is dict:
+    if request_id is not None and type(raw.get("error")) is dict:
         return Failure(id=request_id, error=raw["error"])
     return None
 
 
-def _is_id(value: object) -> bool:
-    return type(value) is str or (type(value) is int and value in _INT64)
+def _id(value: object) -> "RequestId | None":
+    if type(value) is str:
+        return value
+    return value if type(value) is int and value in _INT64 else None
 
 
 def encode(message: "Json") -> bytes:

@@ -153,6 +153,11 @@ class ThreadManager:
         self._resuming = trio.Lock()
         """Two at once would both find that the thread does not run yet."""
 
+    @property
+    def pool(self) -> LatePool:
+        """The workers of all threads, for work that belongs to none."""
+        return self._pool
+
     async def start(
         self,
         config: Config,
@@ -362,11 +367,19 @@ class ThreadManager:
             rules=origin.rules,
         )
 
-    def list(self, codex_home: str, filters: "Filters", *, cursor: str | None = None) -> "Page":
+    def list(
+        self,
+        codex_home: str,
+        filters: "Filters",
+        *,
+        cursor: str | None = None,
+        limit: int = 25,
+        sort: str = "created_at",
+    ) -> "Page":
         """A page of the threads that have a file, the newest first. Raises UserFacing for a bad cursor."""
         from pycodex.supervisor.rollout import listing
 
-        return listing.list_threads(codex_home, filters, cursor=cursor)
+        return listing.list_threads(codex_home, filters, cursor=cursor, limit=limit, sort=sort)
 
     async def archive(self, codex_home: str, thread_id: str) -> str:
         """Put a thread aside; one that runs is ended first. Gives where its file is now."""

@@ -4,13 +4,12 @@ Owns the order of the checks, which decides what a client is told: is there such
 the client said hello, may it use the experimental part. Runs the method; sends nothing.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pycodex.protocol.jsonrpc import Request
-from pycodex.supervisor.frontends.app_server.experimental import refuse_experimental
-from pycodex.supervisor.frontends.app_server.method import Json, RpcError
+from pycodex.supervisor.frontends.app_server.method import Json, Method, RpcError
 from pycodex.supervisor.frontends.app_server.methods import table
-from pycodex.supervisor.frontends.app_server.params import checked
+from pycodex.supervisor.frontends.app_server.params import check_absent, check_stable, checked, requires_experimental
 
 if TYPE_CHECKING:
     from pycodex.supervisor.frontends.app_server.connection import Call
@@ -30,13 +29,24 @@ async def fulfil(call: "Call", request: Request) -> Json:
     if method is None:
         known = ", ".join(f"`{name}`" for name in table.NAMES)
         raise RpcError(f"Invalid request: unknown variant `{request.method}`, expected one of {known}")
-    params = None
-    if method.params is not None:
-        if request.params is None:
-            raise RpcError("Invalid request: missing field `params`")
-        params = checked(method.params, request.params)
-    if call.connection.client is None and method.name != INITIALIZE:
-        raise RpcError("Not initialized")
-    if not call.is_experimental and method.name != INITIALIZE:
-        refuse_experimental(method, request.params)
+    params = _checked(method, request.params)
+    if method.name != INITIALIZE:
+        if call.connection.client is None:
+            raise RpcError("Not initialized")
+        if not call.is_experimental:
+            _refuse_experimental(method, params)
     return await method.run(call, params)
+
+
+def _checked(method: Method, params: object) -> Any:
+    if method.params is None:
+        check_absent(params)
+        return None
+    return checked(method.params, params)
+
+
+def _refuse_experimental(method: Method, params: Any) -> None:
+    if method.experimental:
+        raise RpcError(requires_experimental(method.name))
+    if params is not None:
+        check_stable(params)
