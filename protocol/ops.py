@@ -47,8 +47,14 @@ class CleanBackgroundTerminals(Record):
     """End every command that goes on after its call, with its whole tree."""
 
 
+class RollBack(Record):
+    """Take back the last turns, so many of them; not while one is running."""
+
+    turns: "int"
+
+
 class Shutdown(Record):
     """End the thread in good order."""
 
 
-Op = UserTurn | Interrupt | Answer | CleanBackgroundTerminals | Shutdown
+Op = UserTurn | Interrupt | Answer | CleanBackgroundTerminals | RollBack | Shutdown

@@ -110,6 +110,7 @@ class WebSearchBegin(Event):
 
 class WebSearchEnd(Event):
     _tag = "web_search_end"
+    _persisted_at_length = True
 
     call_id: "str"
     query: "str"

@@ -29,6 +29,7 @@ from pycodex.protocol.events.turn import (
     TaskComplete,
     TaskStarted,
     ThreadNameUpdated,
+    ThreadRolledBack,
     TokenCount,
     TurnAborted,
 )
@@ -65,6 +66,7 @@ AnyEvent = (
     | TaskStarted
     | TerminalInteraction
     | ThreadNameUpdated
+    | ThreadRolledBack
     | TokenCount
     | TurnAborted
     | TurnDiff
