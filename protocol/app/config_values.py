@@ -54,6 +54,11 @@ class AppsDefaultConfig(Wire):
 
 
 class AppsConfig(Wire):
+    """By the names of apps; `_default` is for those that are not named."""
+
+    model_config = OPEN
+    __pydantic_extra__: dict[str, AppConfig]
+
     default: Annotated[AppsDefaultConfig | None, Field(alias="_default")] = None
 
 

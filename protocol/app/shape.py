@@ -95,7 +95,8 @@ class Struct:
     name: str | None
     fields: tuple[Field, ...]
     is_params: bool
-    is_open: bool
+    rest: "Shape | None"
+    """What fields that nobody declared may hold; None where they are passed over."""
     is_closed: bool
     is_fallback: bool
     experimental: str | None
@@ -190,11 +191,16 @@ def _of_model(model: type[BaseModel]) -> Shape:
         name=None if nameless else model.__name__,
         fields=_fields(model),
         is_params=issubclass(model, wire.Params),
-        is_open=model.model_config.get("extra") == "allow",
+        rest=_rest(model) if model.model_config.get("extra") == "allow" else None,
         is_closed=model.model_config.get("extra") == "forbid",
         is_fallback=model.is_fallback,
         experimental=model.experimental.name if model.experimental else None,
     )
+
+
+def _rest(model: type[BaseModel]) -> Shape:
+    declared = model.__annotations__.get("__pydantic_extra__")
+    return Anything() if declared is None else shape_of(get_args(declared)[1])
 
 
 def _fields(model: type[BaseModel]) -> tuple[Field, ...]:

@@ -108,7 +108,7 @@ def parts(shape: Shape) -> tuple[Shape, ...]:
         case MapOf():
             return (shape.value,)
         case Struct():
-            return tuple(field.shape for field in shape.fields)
+            return (*(field.shape for field in shape.fields), *((shape.rest,) if shape.rest else ()))
         case Tagged():
             return tuple(shape.variants.values())
         case External():

@@ -4,7 +4,7 @@ Owns the notation and the layout of the directory: one file a message, bundles o
 whether the experimental part is wanted, gives schemas by path. Writes no file: the command line does.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -105,8 +105,10 @@ class Writer:
             schema["required"] = required
         if fields:
             schema["properties"] = {field.name: self._property(field) for field in sorted(fields, key=_name)}
-        if shape.is_open or shape.is_closed:
-            schema["additionalProperties"] = shape.is_open
+        if shape.rest is not None:
+            schema["additionalProperties"] = self.use(shape.rest)
+        if shape.is_closed:
+            schema["additionalProperties"] = False
         return schema
 
     def _property(self, field: Field) -> Schema:
@@ -243,20 +245,18 @@ def _unions(writer: Writer, *, experimental: bool) -> dict[str, tuple[Schema, li
 
 def _nested_bundle(*, experimental: bool) -> Schema:
     """Everything; what the second version uses is in a namespace of its own."""
+    tops = _tops(experimental=experimental)
     inner = reachable(definitions.second_version(experimental=experimental))
-    outer = reachable(_tops(experimental=experimental).values())
+    outer = {name: shape for name, shape in reachable(tops.values()).items() if name not in inner}
 
     def locate(name: str) -> str:
         return f"#/definitions/v2/{name}" if name in inner else f"#/definitions/{name}"
 
     writer = Writer(experimental=experimental, locate=locate)
-    unions = {
-        title: {"title": title, **schema} for title, (schema, _) in _unions(writer, experimental=experimental).items()
-    }
-    own = {name: writer.body(shape) for name, shape in outer.items() if name not in inner and not _is_inlined(shape)}
-    own["RequestId"] = writer.body(shape_of(ENVELOPE[0]))
-    v2 = {name: writer.body(shape) for name, shape in inner.items() if not _is_inlined(shape)}
-    everything = {**dict(sorted({**own, **unions}.items())), "v2": v2}
+    own = _bundled(writer, {**outer, "RequestId": shape_of(ENVELOPE[0])}, tops)
+    for title, (schema, _) in _unions(writer, experimental=experimental).items():
+        own[title] = {"title": title, **schema}
+    everything = {**dict(sorted(own.items())), "v2": _bundled(writer, inner, tops)}
     return {"$schema": _DRAFT, "title": "CodexAppServerProtocol", "type": "object", "definitions": everything}
 
 
@@ -264,14 +264,25 @@ def _flat_bundle(*, experimental: bool) -> Schema:
     """The second version and what its messages are wrapped in, without namespaces."""
     writer = Writer(experimental=experimental)
     unions = _unions(writer, experimental=experimental)
-    shapes = list(definitions.second_version(experimental=experimental))
+    shapes = definitions.second_version(experimental=experimental)
     named: dict[str, Schema] = {}
     for title in ("ClientRequest", "ServerNotification"):
         schema, used = unions[title]
         named[title] = {"title": title, **schema}
         shapes += used
-    flat = dict(sorted({**_definitions(writer, shapes), **named}.items()))
-    return {"$schema": _DRAFT, "title": "CodexAppServerProtocolV2", "type": "object", "definitions": flat}
+    flat = {**_bundled(writer, reachable(shapes), _tops(experimental=experimental)), **named}
+    everything = dict(sorted(flat.items()))
+    return {"$schema": _DRAFT, "title": "CodexAppServerProtocolV2", "type": "object", "definitions": everything}
+
+
+def _bundled(writer: Writer, shapes: Mapping[str, Shape], tops: Iterable[str]) -> dict[str, Schema]:
+    """What has a file of its own has a title here too."""
+    titled = {path.rpartition("/")[2] for path in tops}
+    return {
+        name: {"title": name, **writer.body(shape)} if name in titled else writer.body(shape)
+        for name, shape in shapes.items()
+        if not _is_inlined(shape)
+    }
 
 
 def _is_inlined(shape: Shape) -> bool:
