@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from pycodex.protocol.app.settings import SandboxPolicy
-from pycodex.protocol.app.wire import I32, I64, U16, Named, Params, Sparse, Usize, Wire
+from pycodex.protocol.app.wire import I32, I64, U16, Named, Params, PathText, Sparse, Usize, Wire
 
 
 class CommandExecTerminalSize(Wire):
@@ -21,7 +21,7 @@ class CommandExecParams(Params):
     disable_output_cap: Sparse[bool] = False
     disable_timeout: Sparse[bool] = False
     timeout_ms: I64 | None = None
-    cwd: str | None = None
+    cwd: PathText | None = None
     env: dict[str, str | None] | None = None
     size: CommandExecTerminalSize | None = None
     sandbox_policy: SandboxPolicy | None = None

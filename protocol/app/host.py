@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pycodex.protocol.app.wire import AbsolutePathBuf, Named, Params, Sparse, Usize, Wire
+from pycodex.protocol.app.wire import AbsolutePathBuf, Named, Params, PathText, Sparse, Usize, Wire
 
 
 class FeedbackUploadParams(Params):
@@ -10,7 +10,7 @@ class FeedbackUploadParams(Params):
     reason: str | None = None
     thread_id: str | None = None
     include_logs: bool
-    extra_log_files: list[str] | None = None
+    extra_log_files: list[PathText] | None = None
 
 
 class FeedbackUploadResponse(Wire):
@@ -25,12 +25,12 @@ ExternalAgentConfigMigrationItemType = Annotated[
 class ExternalAgentConfigMigrationItem(Wire):
     item_type: ExternalAgentConfigMigrationItemType
     description: str
-    cwd: str | None = None
+    cwd: PathText | None = None
 
 
 class ExternalAgentConfigDetectParams(Params):
     include_home: Sparse[bool] = False
-    cwds: list[str] | None = None
+    cwds: list[PathText] | None = None
 
 
 class ExternalAgentConfigDetectResponse(Wire):

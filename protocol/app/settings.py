@@ -136,4 +136,4 @@ class DynamicToolSpec(Wire):
     name: str
     description: str
     input_schema: Any
-    defer_loading: Sparse[bool] = False
+    defer_loading: Sparse[bool | None] = None

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pycodex.protocol.app.wire import Named, Params, Sparse, Wire
+from pycodex.protocol.app.wire import Named, Params, PathText, Sparse, Wire
 
 SkillScope = Annotated[Literal["user", "repo", "system", "admin"], Named("SkillScope")]
 
@@ -62,12 +62,12 @@ class SkillsListEntry(Wire):
 
 
 class SkillsListExtraRootsForCwd(Wire):
-    cwd: str
-    extra_user_roots: list[str]
+    cwd: PathText
+    extra_user_roots: list[PathText]
 
 
 class SkillsListParams(Params):
-    cwds: Sparse[list[str]] = Field(default_factory=list)
+    cwds: Sparse[list[PathText]] = Field(default_factory=list)
     force_reload: Sparse[bool] = False
     per_cwd_extra_user_roots: list[SkillsListExtraRootsForCwd] | None = None
 
@@ -77,7 +77,7 @@ class SkillsListResponse(Wire):
 
 
 class SkillsConfigWriteParams(Params):
-    path: str
+    path: PathText
     enabled: bool
 
 

@@ -14,7 +14,7 @@ from pycodex.protocol.app.settings import (
     ServiceTier,
 )
 from pycodex.protocol.app.threads import Thread
-from pycodex.protocol.app.wire import Experimental, Newer, Params, Sparse, Wire
+from pycodex.protocol.app.wire import Experimental, Newer, Params, PathText, Sparse, Wire
 
 
 class ThreadStartParams(Params):
@@ -52,7 +52,7 @@ class ThreadStartResponse(Wire):
 class ThreadResumeParams(Params):
     thread_id: str
     history: Annotated[list[ResponseItem] | None, Experimental("thread/resume.history")] = None
-    path: Annotated[str | None, Experimental("thread/resume.path")] = None
+    path: Annotated[PathText | None, Experimental("thread/resume.path")] = None
     model: str | None = None
     model_provider: str | None = None
     service_tier: ServiceTier | None = None
@@ -82,7 +82,7 @@ class ThreadResumeResponse(Wire):
 
 class ThreadForkParams(Params):
     thread_id: str
-    path: Annotated[str | None, Experimental("thread/fork.path")] = None
+    path: Annotated[PathText | None, Experimental("thread/fork.path")] = None
     model: str | None = None
     model_provider: str | None = None
     service_tier: ServiceTier | None = None

@@ -16,7 +16,19 @@ from pycodex.protocol.app.settings import (
     ServiceTier,
 )
 from pycodex.protocol.app.user_input import UserInput
-from pycodex.protocol.app.wire import I64, U16, Experimental, Inline, Keyed, Named, Newer, Params, Variant, Wire
+from pycodex.protocol.app.wire import (
+    I64,
+    U16,
+    Experimental,
+    Inline,
+    Keyed,
+    Named,
+    Newer,
+    Params,
+    PathText,
+    Variant,
+    Wire,
+)
 
 TurnStatus = Annotated[Literal["completed", "interrupted", "failed", "inProgress"], Named("TurnStatus")]
 
@@ -85,7 +97,7 @@ class Turn(Wire):
 class TurnStartParams(Params):
     thread_id: str
     input: list[UserInput]
-    cwd: str | None = None
+    cwd: PathText | None = None
     approval_policy: AskForApproval | None = None
     approvals_reviewer: ApprovalsReviewer | None = None
     sandbox_policy: SandboxPolicy | None = None

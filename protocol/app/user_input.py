@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pycodex.protocol.app.wire import Named, Usize, Variant, Wire
+from pycodex.protocol.app.wire import Named, PathText, Usize, Variant, Wire
 
 
 class ByteRange(Wire):
@@ -30,13 +30,13 @@ class ImageUserInput(Variant):
 
 class LocalImageUserInput(Variant):
     type: Literal["localImage"] = "localImage"
-    path: str
+    path: PathText
 
 
 class SkillUserInput(Variant):
     type: Literal["skill"] = "skill"
     name: str
-    path: str
+    path: PathText
 
 
 class MentionUserInput(Variant):

@@ -187,8 +187,8 @@ def _struct(value: object, shape: Struct, expected: str, skip: str | None = None
         field = by_name.get(name)
         if field is not None:
             found[name] = _read(item, field.shape)
-        elif shape.is_open:
-            found[name] = item
+        elif shape.rest is not None:
+            found[name] = _read(item, shape.rest)
     for field in fields:
         if field.is_required and field.name not in found:
             raise _Unreadable(f"missing field `{field.name}`")
@@ -196,11 +196,13 @@ def _struct(value: object, shape: Struct, expected: str, skip: str | None = None
 
 
 def _struct_from_list(value: list[Any], fields: list[Field], expected: str) -> dict[str, Any]:
+    fields = [field for field in fields if not field.is_newer]
     if len(value) > len(fields):
         raise _Unreadable(f"invalid length {len(value)}, expected {_elements(fields)} in sequence")
     found = {field.name: _read(item, field.shape) for field, item in zip(fields, value, strict=False)}
-    for index, field in enumerate(fields):
-        if index >= len(value) and field.is_required:
+    for index, field in enumerate(fields[len(value) :], len(value)):
+        # In a list nothing may be left out but what has a value of its own.
+        if field.default is None or field.is_required:
             raise _Unreadable(f"invalid length {index}, expected {expected} with {_elements(fields)}")
     return found
 
@@ -229,9 +231,11 @@ def _tagged(value: object, shape: Tagged) -> dict[str, Any]:
 def _tag(given: object, shape: Tagged) -> str:
     words = list(shape.variants)
     if isinstance(given, int) and not isinstance(given, bool) and given >= 0:
-        if given >= len(words):
+        if given < len(words):
+            return words[given]
+        if shape.fallback is None:
             raise _Unreadable(f"invalid value: integer `{given}`, expected variant index 0 <= i < {len(words)}")
-        return words[given]
+        return shape.fallback
     if not isinstance(given, str):
         raise _wrong_type(given, "variant identifier")
     word = shape.synonyms.get(given, given)
