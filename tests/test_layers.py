@@ -74,7 +74,7 @@ SUPERVISOR_LAYERS = (
     ("__main__",),
     ("cli",),
     ("frontends",),
-    ("threads",),
+    ("threads", "commands"),
     ("session",),
     ("context", "tools", "model", "rollout"),
     ("policy", "workers", "mcp", "workspace"),

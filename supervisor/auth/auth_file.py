@@ -30,6 +30,7 @@ class StoredLogin:
     api_key: str | None = None
     access_token: str | None = None
     account_id: str | None = None
+    id_token: str | None = None
 
 
 def read_login(path: str) -> StoredLogin | None:
@@ -59,7 +60,11 @@ def _chatgpt_login(path: str, stored: dict[str, Any]) -> StoredLogin | None:
     if not isinstance(tokens, dict):
         raise BadAuthFile(path, "has `tokens` that are no object")
     token = _text(path, tokens, "access_token")
-    return StoredLogin(access_token=token, account_id=_text(path, tokens, "account_id")) if token else None
+    if not token:
+        return None
+    return StoredLogin(
+        access_token=token, account_id=_text(path, tokens, "account_id"), id_token=_text(path, tokens, "id_token")
+    )
 
 
 def _text(path: str, stored: dict[str, Any], name: str) -> str | None:

@@ -60,6 +60,10 @@ class Server(Protocol):
         """As it is on disk now, for this directory, with overrides by dotted key. Raises UserFacing."""
         ...
 
+    def is_loaded(self, thread_id: str) -> bool:
+        """Whether a thread of this id runs here."""
+        ...
+
     def broadcast(self, method: str, params: Json) -> None:
         """Notify every connection that has said hello."""
         ...
@@ -83,6 +87,10 @@ class Caller(Protocol):
 
     def notify(self, method: str, params: Json) -> None:
         """Notify this connection only. Never waits; what the client has opted out of is left out."""
+        ...
+
+    async def room(self) -> None:
+        """Until the client has read enough of what it was told; at once where nobody waits for it."""
         ...
 
     def after_answer(self, act: Callable[[], None]) -> None:
