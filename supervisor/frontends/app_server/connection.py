@@ -62,6 +62,9 @@ class Call:
     def notify(self, method: str, params: Json) -> None:
         self.connection.notify(method, params)
 
+    async def room(self) -> None:
+        await self.connection.outgoing.room()
+
     def after_answer(self, act: Callable[[], None]) -> None:
         self._acts.append(act)
 

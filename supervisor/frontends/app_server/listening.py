@@ -54,7 +54,7 @@ async def _cancel_at_next(signals: AsyncIterator[int], scope: trio.CancelScope) 
 async def listen(url: str, server: "AppServer", *, task_status: trio.TaskStatus[str]) -> None:
     """Take clients until it is cancelled. Says where it listens once it does. Raises UserFacing."""
     if url.startswith(UNIX):
-        await _listen_on_path(os.path.abspath(url.removeprefix(UNIX)), server, task_status)
+        await _listen_on_path(url.removeprefix(UNIX), server, task_status)
     else:
         await _listen_on_address(url, server, task_status)
 
