@@ -184,7 +184,6 @@ async def _head(stream: trio.SocketStream, data: bytes) -> bytes:
 
 async def _serve_websocket(server: "AppServer", stream: trio.SocketStream, data: bytes) -> None:
     from trio_websocket import ConnectionClosed
-    from wsproto.utilities import RemoteProtocolError
 
     from pycodex.supervisor.frontends.app_server.websocket_wire import accepted
 
@@ -193,6 +192,6 @@ async def _serve_websocket(server: "AppServer", stream: trio.SocketStream, data:
             wire = await accepted(nursery, data, stream)
             await server.serve(wire)
             nursery.cancel_scope.cancel()
-    except* (ConnectionClosed, RemoteProtocolError, trio.BrokenResourceError):
+    except* (ConnectionClosed, trio.BrokenResourceError):
         # It broke off before it became one.
         pass
