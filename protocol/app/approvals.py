@@ -25,13 +25,16 @@ class NetworkApprovalContext(Wire):
 NetworkPolicyRuleAction = Annotated[Literal["allow", "deny"], Named("NetworkPolicyRuleAction")]
 
 
+ExecPolicyAmendment = Annotated[list[str], Named("ExecPolicyAmendment")]
+
+
 class NetworkPolicyAmendment(Wire):
     host: str
     action: NetworkPolicyRuleAction
 
 
 class AcceptWithExecpolicyAmendmentCommandExecutionApprovalDecisionBody(Inline):
-    execpolicy_amendment: list[str] = Field(alias="execpolicy_amendment")
+    execpolicy_amendment: ExecPolicyAmendment = Field(alias="execpolicy_amendment")
 
 
 class AcceptWithExecpolicyAmendmentCommandExecutionApprovalDecision(Keyed):
@@ -77,7 +80,7 @@ class CommandExecutionRequestApprovalParams(Params):
         Sparse[CommandExecutionRequestApprovalSkillMetadata | None],
         Experimental("item/commandExecution/requestApproval.skillMetadata"),
     ] = None
-    proposed_execpolicy_amendment: Sparse[list[str] | None] = None
+    proposed_execpolicy_amendment: Sparse[ExecPolicyAmendment | None] = None
     proposed_network_policy_amendments: Sparse[list[NetworkPolicyAmendment] | None] = None
     available_decisions: Annotated[
         Sparse[list[CommandExecutionApprovalDecision] | None],

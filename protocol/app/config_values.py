@@ -14,7 +14,7 @@ from pycodex.protocol.app.settings import (
     Verbosity,
     WebSearchMode,
 )
-from pycodex.protocol.app.wire import I64, OPEN, SNAKE, Experimental, Named, Wire
+from pycodex.protocol.app.wire import CLOSED, I64, OPEN, SNAKE, Experimental, Named, Wire
 
 
 class AnalyticsConfig(Wire):
@@ -54,6 +54,11 @@ class AppsDefaultConfig(Wire):
 
 
 class AppsConfig(Wire):
+    """By the names of apps; `_default` is for those that are not named."""
+
+    model_config = OPEN
+    __pydantic_extra__: dict[str, AppConfig]
+
     default: Annotated[AppsDefaultConfig | None, Field(alias="_default")] = None
 
 
@@ -73,6 +78,8 @@ WebSearchContextSize = Annotated[Literal["low", "medium", "high"], Named("WebSea
 
 
 class WebSearchLocation(Wire):
+    model_config = CLOSED
+
     country: str | None = None
     region: str | None = None
     city: str | None = None
@@ -80,7 +87,7 @@ class WebSearchLocation(Wire):
 
 
 class WebSearchToolConfig(Wire):
-    model_config = SNAKE
+    model_config = CLOSED | SNAKE
 
     context_size: WebSearchContextSize | None = None
     allowed_domains: list[str] | None = None

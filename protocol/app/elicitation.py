@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from pycodex.protocol.app.wire import U32, U64, Choice, Named, Sparse, Variant, Wire
+from pycodex.protocol.app.wire import CLOSED, U32, U64, Choice, Named, Sparse, Variant, Wire
 
 McpElicitationArrayType = Annotated[Literal["array"], Named("McpElicitationArrayType")]
 
@@ -13,6 +13,8 @@ McpElicitationBooleanType = Annotated[Literal["boolean"], Named("McpElicitationB
 
 
 class McpElicitationBooleanSchema(Wire):
+    model_config = CLOSED
+
     type: McpElicitationBooleanType
     title: Sparse[str | None] = None
     description: Sparse[str | None] = None
@@ -20,6 +22,8 @@ class McpElicitationBooleanSchema(Wire):
 
 
 class McpElicitationConstOption(Wire):
+    model_config = CLOSED
+
     const: str
     title: str
 
@@ -28,6 +32,8 @@ McpElicitationStringType = Annotated[Literal["string"], Named("McpElicitationStr
 
 
 class McpElicitationUntitledSingleSelectEnumSchema(Wire):
+    model_config = CLOSED
+
     type: McpElicitationStringType
     title: Sparse[str | None] = None
     description: Sparse[str | None] = None
@@ -36,6 +42,8 @@ class McpElicitationUntitledSingleSelectEnumSchema(Wire):
 
 
 class McpElicitationTitledSingleSelectEnumSchema(Wire):
+    model_config = CLOSED
+
     type: McpElicitationStringType
     title: Sparse[str | None] = None
     description: Sparse[str | None] = None
@@ -50,11 +58,15 @@ McpElicitationSingleSelectEnumSchema = Annotated[
 
 
 class McpElicitationUntitledEnumItems(Wire):
+    model_config = CLOSED
+
     type: McpElicitationStringType
     enum: list[str]
 
 
 class McpElicitationUntitledMultiSelectEnumSchema(Wire):
+    model_config = CLOSED
+
     type: McpElicitationArrayType
     title: Sparse[str | None] = None
     description: Sparse[str | None] = None
@@ -65,10 +77,14 @@ class McpElicitationUntitledMultiSelectEnumSchema(Wire):
 
 
 class McpElicitationTitledEnumItems(Wire):
+    model_config = CLOSED
+
     any_of: list[McpElicitationConstOption]
 
 
 class McpElicitationTitledMultiSelectEnumSchema(Wire):
+    model_config = CLOSED
+
     type: McpElicitationArrayType
     title: Sparse[str | None] = None
     description: Sparse[str | None] = None
@@ -85,6 +101,8 @@ McpElicitationMultiSelectEnumSchema = Annotated[
 
 
 class McpElicitationLegacyTitledEnumSchema(Wire):
+    model_config = CLOSED
+
     type: McpElicitationStringType
     title: Sparse[str | None] = None
     description: Sparse[str | None] = None
@@ -103,6 +121,8 @@ McpElicitationNumberType = Annotated[Literal["number", "integer"], Named("McpEli
 
 
 class McpElicitationNumberSchema(Wire):
+    model_config = CLOSED
+
     type: McpElicitationNumberType
     title: Sparse[str | None] = None
     description: Sparse[str | None] = None
@@ -120,6 +140,8 @@ McpElicitationStringFormat = Annotated[
 
 
 class McpElicitationStringSchema(Wire):
+    model_config = CLOSED
+
     type: McpElicitationStringType
     title: Sparse[str | None] = None
     description: Sparse[str | None] = None
@@ -136,6 +158,8 @@ McpElicitationPrimitiveSchema = Annotated[
 
 
 class McpElicitationSchema(Wire):
+    model_config = CLOSED
+
     schema_uri: Annotated[Sparse[str | None], Field(alias="$schema")] = None
     type: McpElicitationObjectType
     properties: dict[str, McpElicitationPrimitiveSchema]

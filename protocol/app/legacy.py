@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from pycodex.protocol.app.account import AuthMode
-from pycodex.protocol.app.approvals import NetworkPolicyAmendment
+from pycodex.protocol.app.approvals import ExecPolicyAmendment, NetworkPolicyAmendment
 from pycodex.protocol.app.command_actions import ParsedCommand
 from pycodex.protocol.app.threads import SubAgentSource, ThreadId
 from pycodex.protocol.app.wire import SNAKE, Choice, Inline, Keyed, Named, Params, PathText, Shown, Variant, Wire
@@ -35,7 +35,7 @@ FileChange = Annotated[
 
 
 class ApprovedExecpolicyAmendmentReviewDecisionBody(Inline):
-    proposed_execpolicy_amendment: list[str] = Field(alias="proposed_execpolicy_amendment")
+    proposed_execpolicy_amendment: ExecPolicyAmendment = Field(alias="proposed_execpolicy_amendment")
 
 
 class ApprovedExecpolicyAmendmentReviewDecision(Keyed):

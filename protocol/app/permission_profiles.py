@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pycodex.protocol.app.wire import AbsolutePathBuf, Keyed, Named, Sparse, Wire
+from pycodex.protocol.app.wire import CLOSED, AbsolutePathBuf, Keyed, Named, Sparse, Wire
 
 
 class AdditionalFileSystemPermissions(Wire):
@@ -48,6 +48,8 @@ class AdditionalPermissionProfile(Wire):
 
 
 class RequestPermissionProfile(Wire):
+    model_config = CLOSED
+
     network: AdditionalNetworkPermissions | None = None
     file_system: AdditionalFileSystemPermissions | None = None
 

@@ -17,50 +17,51 @@ from pycodex.protocol.app import wire
 _REQUIRED: Any = object()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Anything:
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Boolean:
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Real:
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Text:
     name: str | None = None
     kind: wire.Mark | None = None
     """PATH, ABSOLUTE, or any text."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Integer:
     number: wire.Number
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Nullable:
     inner: "Shape"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ListOf:
     item: "Shape"
+    name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class MapOf:
     value: "Shape"
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Words:
     """One of some words."""
 
@@ -69,7 +70,7 @@ class Words:
     synonyms: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Field:
     name: str
     shape: "Shape"
@@ -86,7 +87,7 @@ class Field:
         return wire.NEWER in self.marks
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Struct:
     """An object; `title` is its class, `name` is None where it has no definition of its own."""
 
@@ -94,12 +95,14 @@ class Struct:
     name: str | None
     fields: tuple[Field, ...]
     is_params: bool
-    is_open: bool
+    rest: "Shape | None"
+    """What fields that nobody declared may hold; None where they are passed over."""
+    is_closed: bool
     is_fallback: bool
     experimental: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tagged:
     """One of some objects, told apart by the word in the field `tag`."""
 
@@ -111,7 +114,7 @@ class Tagged:
     """The variant that stands for words which nobody knows."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class External:
     """One of some words, or an object with a single key: `variants` in order, None for a bare word."""
 
@@ -119,7 +122,7 @@ class External:
     variants: Mapping[str, Struct | None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Untagged:
     name: str
     members: tuple["Shape", ...]
@@ -159,7 +162,7 @@ def shape_of(annotation: Any) -> Shape:
         synonyms = next((mark.words for mark in marks if isinstance(mark, wire.Synonyms)), {})
         return Words(name, get_args(annotation), synonyms)
     if origin is list:
-        return ListOf(shape_of(get_args(annotation)[0]))
+        return ListOf(shape_of(get_args(annotation)[0]), name)
     if origin is dict:
         return MapOf(shape_of(get_args(annotation)[1]), name)
     if annotation is str:
@@ -188,10 +191,16 @@ def _of_model(model: type[BaseModel]) -> Shape:
         name=None if nameless else model.__name__,
         fields=_fields(model),
         is_params=issubclass(model, wire.Params),
-        is_open=model.model_config.get("extra") == "allow",
+        rest=_rest(model) if model.model_config.get("extra") == "allow" else None,
+        is_closed=model.model_config.get("extra") == "forbid",
         is_fallback=model.is_fallback,
         experimental=model.experimental.name if model.experimental else None,
     )
+
+
+def _rest(model: type[BaseModel]) -> Shape:
+    declared = model.__annotations__.get("__pydantic_extra__")
+    return Anything() if declared is None else shape_of(get_args(declared)[1])
 
 
 def _fields(model: type[BaseModel]) -> tuple[Field, ...]:

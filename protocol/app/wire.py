@@ -18,6 +18,9 @@ SNAKE = ConfigDict(alias_generator=None)
 # For shapes that keep fields which nobody declared.
 OPEN = ConfigDict(alias_generator=None, extra="allow")
 
+# For shapes that refuse fields which nobody declared.
+CLOSED = ConfigDict(extra="forbid")
+
 # Validators are built when a shape is first used: a server uses few of them in its life.
 _CONFIG = ConfigDict(
     alias_generator=to_camel,

@@ -44,9 +44,7 @@ def current_login(env: Mapping[str, str], codex_home: str) -> Login | None:
         return Login(mode=API_KEY, token=stored.api_key)
     if stored is not None and stored.access_token is not None:
         claims = _claims_of(stored.id_token or "")
-        return Login(
-            mode=CHATGPT, token=stored.access_token, email=_email_in(claims), plan_type=_plan_in(claims)
-        )
+        return Login(mode=CHATGPT, token=stored.access_token, email=_email_in(claims), plan_type=_plan_in(claims))
     key = env.get("OPENAI_API_KEY", "").strip()
     return Login(mode=API_KEY, token=key) if key else None
 

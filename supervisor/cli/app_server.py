@@ -3,7 +3,17 @@
 Owns the flags. The work itself is `frontends.app_server.run`.
 """
 
-from pycodex.supervisor.cli.options import CONFIG, DISABLE, ENABLE, Flag, bad_usage, overrides_of, scan
+from pycodex.protocol.errors import UserFacing
+from pycodex.supervisor.cli.options import (
+    CONFIG,
+    DISABLE,
+    ENABLE,
+    Flag,
+    bad_usage,
+    overrides_of,
+    scan,
+    scan_flags_only,
+)
 from pycodex.supervisor.cli.terminal import say
 
 LISTEN = Flag("--listen", value="URL")
@@ -11,7 +21,14 @@ SESSION_SOURCE = Flag("--session-source", value="SOURCE")
 ANALYTICS = Flag("--analytics-default-enabled")
 _FLAGS = (LISTEN, SESSION_SOURCE, ANALYTICS, CONFIG, ENABLE, DISABLE)
 _USAGE = "pycodex app-server [OPTIONS] [COMMAND]"
-_SCHEMA_COMMANDS = ("generate-ts", "generate-json-schema")
+_SCHEMA_COMMANDS = {
+    "generate-ts": "Write the types of all messages for TypeScript",
+    "generate-json-schema": "Write the schemas of all messages",
+}
+OUT = Flag("-o", "--out", value="DIR")
+EXPERIMENTAL = Flag("--experimental")
+PRETTIER = Flag("-p", "--prettier", value="PRETTIER_BIN", hidden=True)
+_SCHEMA_FLAGS = (OUT, EXPERIMENTAL, PRETTIER)
 
 HELP = """\
 Serve programs: one JSON message a line on standard input and output, or on a socket
@@ -82,4 +99,22 @@ def _address(url: str) -> tuple[str, int] | None:
 def _subcommand(words: list[str]) -> int:
     if words[0] not in _SCHEMA_COMMANDS:
         raise bad_usage(f"unrecognized subcommand '{words[0]}'", usage=_USAGE)
-    raise bad_usage(f"'{words[0]}' is not built yet", usage=_USAGE)
+    usage = f"pycodex app-server {words[0]} --out <DIR> [--experimental]"
+    scanned = scan_flags_only(words[1:], _SCHEMA_FLAGS, usage=usage)
+    if scanned.wants_help:
+        say(f"{_SCHEMA_COMMANDS[words[0]]}\n\nUsage: {usage}")
+        return 0
+    out = scanned.last(OUT.key)
+    if out is None:
+        missing = f"the following required arguments were not provided:\n  {OUT.shown}"
+        raise bad_usage(missing, usage=usage)
+    from pathlib import Path
+
+    from pycodex.supervisor.cli.app_server_schema import generate_json_schema, generate_ts
+
+    generate = generate_ts if words[0] == "generate-ts" else generate_json_schema
+    try:
+        generate(Path(out), experimental=scanned.has(EXPERIMENTAL.key))
+    except OSError as error:
+        raise UserFacing(f"cannot write to {out}: {error.strerror}") from error
+    return 0

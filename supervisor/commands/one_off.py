@@ -182,9 +182,7 @@ class OneOff:
             elif isinstance(fact, Refused):
                 raise NotStarted(fact.text)
             elif isinstance(fact, Exited):
-                return Outcome(
-                    self._exit_code(fact), *map(bytes, streams.values()), is_cut=fact.dropped_bytes > 0
-                )
+                return Outcome(self._exit_code(fact), *map(bytes, streams.values()), is_cut=fact.dropped_bytes > 0)
         raise NotStarted("its worker never told its end")
 
     def _exit_code(self, exited: Exited) -> int:

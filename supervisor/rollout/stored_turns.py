@@ -20,8 +20,24 @@ FAILED = "failed"
 
 _BEGINNINGS = ("task_started", "turn_started")
 _ENDS = ("task_complete", "turn_complete")
-# What says nothing of a turn, or is told at its end again.
-_ASIDE = frozenset(("token_count", "item_started", "thread_name_updated", "background_event", "warning"))
+# What a turn consists of, besides the messages of the person.
+SHOWN_EVENTS = frozenset(
+    (
+        "agent_message",
+        "agent_reasoning",
+        "agent_reasoning_raw_content",
+        "context_compacted",
+        "dynamic_tool_call_request",
+        "dynamic_tool_call_response",
+        "entered_review_mode",
+        "exec_command_end",
+        "exited_review_mode",
+        "item_completed",
+        "patch_apply_end",
+        "view_image_tool_call",
+        "web_search_end",
+    )
+)
 
 
 @dataclass(slots=True)
@@ -84,7 +100,7 @@ class _Reading:
             if self._current is not None and not self._current.is_named:
                 self._close()
             self._opened().events.append(event)
-        elif kind not in _ASIDE:
+        elif kind in SHOWN_EVENTS:
             self._turn_of(event).events.append(event)
 
     def _begin(self, turn_id: object) -> None:

@@ -69,6 +69,8 @@ class LiveThread:
         self.is_put_aside = False
         """Whether its end is told as something else than its closing."""
         self._starting: str | None = None
+        self._news = trio.Event()
+        """Set with each event, and then made anew."""
         self._awaited: list[Awaited] = []
 
     @property
@@ -82,6 +84,11 @@ class LiveThread:
     def turn_submitted(self, turn_id: str) -> None:
         if self.active_turn_id is None:
             self._starting = turn_id
+
+    async def idle(self) -> None:
+        """Until no turn runs, or the thread has ended."""
+        while self.active_turn_id is not None and not self.closed.is_set():
+            await self._news.wait()
 
     def awaited(self, *kinds: type) -> Awaited:
         """Ask for it before the wish that leads to it."""
@@ -126,6 +133,8 @@ class LiveThread:
         self._tell(notifications.tell(self.telling, event))
         if isinstance(event, TurnAborted):
             self._withdraw_questions()
+        self._news.set()
+        self._news = trio.Event()
 
     async def _ended(self) -> None:
         for waiter in self._awaited:
@@ -135,12 +144,15 @@ class LiveThread:
         self._withdraw_questions()
         if self.telling.turn is not None:
             # The thread broke; nobody else will tell that its turn has ended.
-            self._tell(notifications.tell(self.telling, TurnAborted(turn_id=self.telling.turn_id, reason="interrupted")))
+            self._tell(
+                notifications.tell(self.telling, TurnAborted(turn_id=self.telling.turn_id, reason="interrupted"))
+            )
         self.server.live.remove(self)
         self._tell(self.telling.status_change(NOT_LOADED))
         if not self.is_put_aside:
             self.server.broadcast("thread/closed", {"threadId": self.thread_id})
         self.closed.set()
+        self._news.set()
 
     def _tell(self, told: Iterable[Told]) -> None:
         for each in told:

@@ -7,7 +7,8 @@ others: what the model says comes as items, too. The order within one event is p
 from collections.abc import Callable
 from typing import Any
 
-from pycodex.protocol.events import approval, dynamic_tool, error, exec, image, message, patch, plan, question, turn
+from pycodex.protocol.events import approval, dynamic_tool, error, image, message, patch, plan, question, turn
+from pycodex.protocol.events import exec as commands
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.supervisor.frontends.app_server import items, questions_asked
 from pycodex.supervisor.frontends.app_server.error_info import turn_error
@@ -88,11 +89,11 @@ def _section_break(telling: Telling, event: message.AgentReasoningSectionBreak) 
     return [telling.notice("item/reasoning/summaryPartAdded", params)]
 
 
-def _command_began(telling: Telling, event: exec.ExecCommandBegin) -> list[Told]:
+def _command_began(telling: Telling, event: commands.ExecCommandBegin) -> list[Told]:
     return [*telling.item_started(items.command(event.to_wire()), turn_id=event.turn_id)]
 
 
-def _command_output(telling: Telling, event: exec.ExecCommandOutputDelta) -> list[Told]:
+def _command_output(telling: Telling, event: commands.ExecCommandOutputDelta) -> list[Told]:
     import base64
 
     text = base64.b64decode(event.chunk).decode("utf-8", "replace")
@@ -102,14 +103,14 @@ def _command_output(telling: Telling, event: exec.ExecCommandOutputDelta) -> lis
     ]
 
 
-def _terminal_interaction(telling: Telling, event: exec.TerminalInteraction) -> list[Told]:
+def _terminal_interaction(telling: Telling, event: commands.TerminalInteraction) -> list[Told]:
     params = {"itemId": event.call_id, "processId": event.process_id, "stdin": event.stdin}
     return [
         telling.notice("item/commandExecution/terminalInteraction", params, turn_id=telling.turn_of(event.call_id)),
     ]
 
 
-def _command_ended(telling: Telling, event: exec.ExecCommandEnd) -> list[Told]:
+def _command_ended(telling: Telling, event: commands.ExecCommandEnd) -> list[Told]:
     item = _with_failure(telling, items.command(event.to_wire()))
     before = {
         **item,
@@ -220,10 +221,10 @@ _TABLE: dict[type, Callable[[Telling, Any], list[Told]]] = {
     message.ReasoningContentDelta: _delta("item/reasoning/summaryTextDelta", "summary_index", "summaryIndex"),
     message.ReasoningRawContentDelta: _delta("item/reasoning/textDelta", "content_index", "contentIndex"),
     message.AgentReasoningSectionBreak: _section_break,
-    exec.ExecCommandBegin: _command_began,
-    exec.ExecCommandOutputDelta: _command_output,
-    exec.TerminalInteraction: _terminal_interaction,
-    exec.ExecCommandEnd: _command_ended,
+    commands.ExecCommandBegin: _command_began,
+    commands.ExecCommandOutputDelta: _command_output,
+    commands.TerminalInteraction: _terminal_interaction,
+    commands.ExecCommandEnd: _command_ended,
     patch.PatchApplyBegin: _patch_began,
     patch.PatchApplyEnd: _patch_ended,
     patch.TurnDiff: _turn_diff,

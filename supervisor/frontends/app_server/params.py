@@ -187,8 +187,8 @@ def _struct(value: object, shape: Struct, expected: str, skip: str | None = None
         field = by_name.get(name)
         if field is not None:
             found[name] = _read(item, field.shape)
-        elif shape.is_open:
-            found[name] = item
+        elif shape.rest is not None:
+            found[name] = _read(item, shape.rest)
     for field in fields:
         if field.is_required and field.name not in found:
             raise _Unreadable(f"missing field `{field.name}`")

@@ -6,13 +6,13 @@ Json = dict[str, Any]
 
 
 def told_rate_limits(snapshot: Json) -> Json:
-    credits = snapshot.get("credits")
+    left = snapshot.get("credits")
     return {
         "limitId": snapshot.get("limit_id"),
         "limitName": snapshot.get("limit_name"),
         "primary": _window(snapshot.get("primary")),
         "secondary": _window(snapshot.get("secondary")),
-        "credits": _credits(credits) if isinstance(credits, dict) else None,
+        "credits": _credits(left) if isinstance(left, dict) else None,
         "planType": snapshot.get("plan_type"),
     }
 
@@ -27,9 +27,9 @@ def _window(window: Json | None) -> Json | None:
     }
 
 
-def _credits(credits: Json) -> Json:
+def _credits(left: Json) -> Json:
     return {
-        "hasCredits": credits.get("has_credits", False),
-        "unlimited": credits.get("unlimited", False),
-        "balance": credits.get("balance"),
+        "hasCredits": left.get("has_credits", False),
+        "unlimited": left.get("unlimited", False),
+        "balance": left.get("balance"),
     }

@@ -97,6 +97,9 @@ class AppServer:
             live.thread.close()
         return True
 
+    def is_loaded(self, thread_id: str) -> bool:
+        return self.live.get(thread_id) is not None
+
     def broadcast(self, method: str, params: Json) -> None:
         for connection in tuple(self._connections):
             connection.notify(method, params)

@@ -122,9 +122,11 @@ class StreamWire:
 
     waits_for_reader = False
 
-    def __init__(self, stream: trio.abc.Stream) -> None:
+    def __init__(self, stream: trio.abc.Stream, first: bytes = b"") -> None:
+        """`first` is what was read from it already."""
         self._stream = stream
         self._lines = Lines()
+        self._lines.feed(first)
 
     async def receive(self) -> bytes | None:
         while (line := self._lines.next_line()) is None:

@@ -75,7 +75,5 @@ async def list_modes(caller: Caller, params: CollaborationModeListParams) -> Jso
 
 METHODS = (
     Method(name="model/list", params=ModelListParams, run=list_models),
-    Method(
-        name="collaborationMode/list", params=CollaborationModeListParams, run=list_modes, experimental=True
-    ),
+    Method(name="collaborationMode/list", params=CollaborationModeListParams, run=list_modes, experimental=True),
 )

@@ -35,9 +35,7 @@ def _extra_roots(params: SkillsListParams) -> dict[str, list[str]]:
     for entry in params.per_cwd_extra_user_roots or ():
         for root in entry.extra_user_roots:
             if not os.path.isabs(root):
-                raise RpcError(
-                    f"skills/list perCwdExtraUserRoots extraUserRoots paths must be absolute: {root}"
-                )
+                raise RpcError(f"skills/list perCwdExtraUserRoots extraUserRoots paths must be absolute: {root}")
         roots.setdefault(entry.cwd, []).extend(entry.extra_user_roots)
     return roots
 

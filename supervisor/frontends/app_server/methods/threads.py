@@ -61,9 +61,7 @@ async def _resume_history(call: Call, params: ThreadResumeParams) -> Json:
     history = [item for raw in given if (item := known_item(raw)) is not None]
     config = thread_config(call.server, params)
     terms = _terms(call, tells_work=params.persist_extended_history, history=history)
-    thread = await call.server.threads.start(
-        config, source=call.server.source, rules=loaded_rules(config), terms=terms
-    )
+    thread = await call.server.threads.start(config, source=call.server.source, rules=loaded_rules(config), terms=terms)
     facts = ThreadFacts.of(config, source=call.server.source)
     facts.preview = first_words(thread.rollout_path) if thread.rollout_path is not None else ""
     answer = _resumed(call, thread, facts, with_turns=False)
@@ -131,4 +129,3 @@ METHODS = (
     Method(name="thread/resume", params=ThreadResumeParams, run=resume),
     Method(name="thread/fork", params=ThreadForkParams, run=fork),
 )
-

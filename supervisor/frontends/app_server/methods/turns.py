@@ -112,9 +112,7 @@ async def steer(caller: Caller, params: TurnSteerParams) -> Json:
     if live.active_turn_id is None:
         raise RpcError("no active turn to steer")
     if params.expected_turn_id != live.active_turn_id:
-        raise RpcError(
-            f"expected active turn id `{params.expected_turn_id}` but found `{live.active_turn_id}`"
-        )
+        raise RpcError(f"expected active turn id `{params.expected_turn_id}` but found `{live.active_turn_id}`")
     if not inputs:
         raise RpcError("input must not be empty")
     return {"turnId": live.thread.steer_input(inputs, expected_turn_id=params.expected_turn_id)}
