@@ -9,7 +9,17 @@ from pycodex.protocol.jsonrpc import Failure, Notification, Request, Response, a
 
 @pytest.mark.parametrize(
     "line",
-    [b"", b"no json", b"[]", b"1", b'{"id":1}', b'{"id":null,"result":1}', b'{"id":1.5,"result":1}', b"\xff", b"[" * 9999],
+    [
+        b"",
+        b"no json",
+        b"[]",
+        b"1",
+        b'{"id":1}',
+        b'{"id":null,"result":1}',
+        b'{"id":1.5,"result":1}',
+        b"\xff",
+        b"[" * 9999,
+    ],
 )
 def test_what_is_no_message_is_nothing(line: bytes) -> None:
     assert decode(line) is None
