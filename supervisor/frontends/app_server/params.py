@@ -28,7 +28,7 @@ from pycodex.protocol.app.shape import (
     Words,
     shape_of,
 )
-from pycodex.protocol.app.wire import ABSOLUTE, PATH
+from pycodex.protocol.app.wire import ABSOLUTE, PATH, SPARSE
 from pycodex.supervisor.frontends.app_server.method import RpcError
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -201,8 +201,8 @@ def _struct_from_list(value: list[Any], fields: list[Field], expected: str) -> d
         raise _Unreadable(f"invalid length {len(value)}, expected {_elements(fields)} in sequence")
     found = {field.name: _read(item, field.shape) for field, item in zip(fields, value, strict=False)}
     for index, field in enumerate(fields[len(value) :], len(value)):
-        # In a list nothing may be left out but what has a value of its own.
-        if field.default is None or field.is_required:
+        # Null stands for what is left out of an object, not for what is left out of a list.
+        if field.is_required or (field.default is None and SPARSE not in field.marks):
             raise _Unreadable(f"invalid length {index}, expected {expected} with {_elements(fields)}")
     return found
 
