@@ -60,10 +60,6 @@ class Server(Protocol):
         """As it is on disk now, for this directory, with overrides by dotted key. Raises UserFacing."""
         ...
 
-    def is_loaded(self, thread_id: str) -> bool:
-        """Whether a thread of this id runs here."""
-        ...
-
     def broadcast(self, method: str, params: Json) -> None:
         """Notify every connection that has said hello."""
         ...

@@ -12,8 +12,8 @@ import trio
 
 from pycodex.protocol.app.config import ConfigBatchWriteParams, ConfigReadParams, ConfigValueWriteParams
 from pycodex.protocol.errors import UserFacing
-from pycodex.supervisor.config import early, requirements, stack
-from pycodex.supervisor.config.early import SYSTEM_DIR, BadConfig
+from pycodex.supervisor.config import requirements, stack
+from pycodex.supervisor.config.early import BadConfig
 from pycodex.supervisor.config.kinds import first_mismatch
 from pycodex.supervisor.config.requirements import Allowed, Requirements
 from pycodex.supervisor.config.schema import ROOT
@@ -101,15 +101,10 @@ def _overridden(overridden: Overridden) -> Json:
 async def read_requirements(caller: Caller, params: None) -> Json:
     del params
     try:
-        demanded = await trio.to_thread.run_sync(_demanded, caller.server)
+        demanded = await trio.to_thread.run_sync(requirements.demanded_here, caller.server.env)
     except UserFacing as error:
         raise RpcError(f"failed to read configuration layers: {error}", code=INTERNAL_ERROR) from None
     return {"requirements": None if demanded == Requirements(source=demanded.source) else _told(demanded)}
-
-
-def _demanded(server: Server) -> Requirements:
-    managed = early.file_layer(os.path.join(SYSTEM_DIR, "managed_config.toml"), server.env)
-    return requirements.read_requirements(SYSTEM_DIR, managed)
 
 
 def _told(demanded: Requirements) -> Json:
