@@ -58,6 +58,26 @@ class Permissions(Record):
     """When not empty these replace all the file settings above; what no rule names cannot even be read."""
 
 
+def widened(
+    permissions: Permissions, *, read: "tuple[str, ...]" = (), write: "tuple[str, ...]" = (), network: bool = False
+) -> Permissions:
+    """With these absolute paths, and the network, allowed besides. Where there are no limits, nothing changes."""
+    if permissions.mode in (DANGER_FULL_ACCESS, EXTERNAL_SANDBOX):
+        return permissions
+    permissions = permissions.replace(network_access=permissions.network_access or network)
+    if permissions.restricted_read and not permissions.rules:
+        permissions = permissions.replace(readable_roots=(*permissions.readable_roots, *read))
+    if permissions.mode == WORKSPACE_WRITE and not permissions.rules:
+        return permissions.replace(writable_roots=(*permissions.writable_roots, *write))
+    if not permissions.rules and not write:
+        return permissions
+    rules = list(permissions.rules or _rules_of_mode(permissions))
+    if permissions.rules:
+        rules.extend(FsRule(path=path, access="read") for path in read)
+    rules.extend(FsRule(path=path, access="write") for path in write)
+    return permissions.replace(mode=WORKSPACE_WRITE if write else permissions.mode, rules=tuple(rules))
+
+
 def from_legacy(policy: object) -> Permissions:
     """Read the tagged policy; anything malformed is a BadRecord that names the field."""
     fields = _map(policy, "sandbox policy")

@@ -25,6 +25,8 @@ from pycodex.sandbox.survey import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pycodex.protocol.permissions import Permissions
     from pycodex.sandbox.disk import Place
     from pycodex.sandbox.survey import Grant, Guard, Survey
@@ -85,6 +87,25 @@ def access_at(confinement: Confinement, path: str) -> str:
     table.update(dict.fromkeys(confinement.placeholders, READ))
     table.update(dict.fromkeys(confinement.hidden, NONE))
     return _look_up(table, confinement.base, path)
+
+
+def opened(confinement: Confinement, paths: "Iterable[str]", *, directories: "Iterable[str]") -> Confinement:
+    """The same, but these absolute `paths` can be written, because a person has said so about each of them.
+
+    `directories` are where they really lie: canonical, and there. What is protected below these stays so, unless it is
+    one of them; nothing stands in for a missing name on the way to one of the paths.
+    """
+    if confinement.unconfined_because:
+        return confinement
+    table = {entry.path: entry.access for entry in confinement.entries} | dict.fromkeys(directories, WRITE)
+    ordered = sorted(table, key=lambda path: (_depth(path), path))
+    wanted = tuple(paths)
+    return confinement.replace(
+        entries=tuple(Entry(path=path, access=table[path]) for path in ordered),
+        placeholders=tuple(
+            name for name in confinement.placeholders if not any(_is_inside(path, name) for path in wanted)
+        ),
+    )
 
 
 def _look_up(table: "dict[str, str]", base: str, path: str) -> str:

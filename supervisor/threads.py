@@ -31,6 +31,7 @@ from pycodex.supervisor.model.catalog import unknown_model_warning
 from pycodex.supervisor.model.client import ModelClient
 from pycodex.supervisor.model.headers import Identity
 from pycodex.supervisor.model.http import Http, open_http
+from pycodex.supervisor.policy.approvals import Approvals
 from pycodex.supervisor.policy.rules import Rules
 from pycodex.supervisor.rollout.writer import RolloutWriter, new_rollout_path
 from pycodex.supervisor.session.basis import ThreadModel, basis_of
@@ -364,7 +365,7 @@ class ThreadManager:
             web_search_mode=partial(web_search_for, config),
             web_search_options=config.web_search_options,
             dynamic_tools=origin.dynamic_tools,
-            rules=origin.rules,
+            approvals=Approvals(origin.rules),
         )
 
     def list(

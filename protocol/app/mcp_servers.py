@@ -66,8 +66,8 @@ class McpServerRefreshResponse(Wire):
 
 class McpServerOauthLoginParams(Params):
     name: str
-    scopes: list[str] | None = None
-    timeout_secs: I64 | None = None
+    scopes: Sparse[list[str] | None] = None
+    timeout_secs: Sparse[I64 | None] = None
 
 
 class McpServerOauthLoginResponse(Wire):

@@ -69,7 +69,7 @@ class SkillsListExtraRootsForCwd(Wire):
 class SkillsListParams(Params):
     cwds: Sparse[list[PathText]] = Field(default_factory=list)
     force_reload: Sparse[bool] = False
-    per_cwd_extra_user_roots: list[SkillsListExtraRootsForCwd] | None = None
+    per_cwd_extra_user_roots: Sparse[list[SkillsListExtraRootsForCwd] | None] = None
 
 
 class SkillsListResponse(Wire):

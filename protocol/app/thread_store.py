@@ -87,9 +87,9 @@ class ThreadSetNameResponse(Wire):
 
 
 class ThreadMetadataGitInfoUpdateParams(Params):
-    sha: str | None = None
-    branch: str | None = None
-    origin_url: str | None = None
+    sha: Sparse[str | None] = None
+    branch: Sparse[str | None] = None
+    origin_url: Sparse[str | None] = None
 
 
 class ThreadMetadataUpdateParams(Params):

@@ -8,7 +8,7 @@ here-document nor what is inside of quotes, and nothing at all of one that is lo
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -107,6 +107,8 @@ def heredoc_patch(script: str) -> HeredocPatch | None:
     return None if directory is None else HeredocPatch(body, directory)
 
 
+# One call asks several times about the same script.
+@lru_cache(maxsize=16)
 def plain_commands(script: str) -> tuple[tuple[str, ...], ...] | None:
     """The commands of a script that does nothing but run them, joined by `&&`, `||`, `;`, `|` or line ends.
 

@@ -1,34 +1,51 @@
 """Whether a command is run, asked about or refused: the one place where that is decided.
 
-Owns the order of force: what rules say, then what is known of a command (safe, dangerous), then the approval policy.
-The strictest word about any part of a command counts for all of it; an allowing rule frees from the sandbox only if
-every part has one. Pure: takes values, gives one.
+Owns the order of force: what rules say, then what is known of a command (safe, dangerous), then the approval policy,
+then what the person has allowed in this session. The strictest word about any part of a command counts for all of it;
+an allowing rule frees from the sandbox only if every part has one. Pure: takes values, gives one.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field, replace
 
 from pycodex.protocol.turn_context import ApprovalPolicy
+from pycodex.supervisor.policy.amendments import is_banned
 from pycodex.supervisor.policy.command_line import Segments
+from pycodex.supervisor.policy.escalation import REQUIRE_ESCALATED, USE_DEFAULT, WITH_ADDITIONAL_PERMISSIONS
 from pycodex.supervisor.policy.rules import ALLOW, FORBIDDEN, PROMPT, RuleMatch, Rules, strictest
 from pycodex.supervisor.policy.safe_commands import is_dangerous, is_known_safe
 from pycodex.supervisor.text.argv import shown
 
 NEVER, ON_FAILURE, ON_REQUEST, UNTRUSTED = "never", "on-failure", "on-request", "untrusted"
 
+ALLOWED_BY_RULES = "rules of the user allow every part of it"
+APPROVED_BY_USER = "approved by the user"
+RETRY_REASON = "command failed; retry without sandbox?"
 
-@dataclass(frozen=True, slots=True)
+# Who has the word about a part of a command.
+BY_RULE, BY_SAFE_LIST, BY_DANGER_LIST, BY_ESCALATION, BY_POLICY = "rule", "safe", "dangerous", "escalation", "policy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """`freed_by_rules`: outside of the sandbox, because rules of the user's allow every part of it."""
+    """`unconfined_because` is empty where the sandbox of the turn holds."""
 
-    freed_by_rules: bool = False
+    unconfined_because: str = ""
+    retries: bool = False
+    """Whether a run that the sandbox stops may be repeated without it."""
+    ask_first: "Ask | None" = None
+    """What to ask before it is repeated; None: the person has said yes to the command already."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """`reason` is what the person is told besides the command; None: only what the model says."""
 
     reason: str | None = None
+    amendment: tuple[str, ...] | None = None
+    """First words of commands that the person may allow for good."""
+    then: Run
+    """What follows from a yes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,50 +68,89 @@ class Question:
     policy: ApprovalPolicy
     restricted: bool
     """Whether the turn has a sandbox at all."""
-    escalates: bool
-    """Whether the model asks to leave it."""
+    asked: str = USE_DEFAULT
+    """What the model asks for beyond it: its `sandbox_permissions`."""
+    prefix_rule: Sequence[str] = ()
+    """The first words that the model would like to be allowed for good."""
+    key: object = None
+    """What the person would allow for the session."""
+    granted: Container[object] = field(default_factory=frozenset)
+    """What the person has allowed for the session."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Word:
-    """What is said about one part of a command: by a rule, or by what is known of it."""
+class Word:
+    """What is said about one part of a command, and by whom."""
 
     decision: str
+    ground: str
     rule: RuleMatch | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    command: tuple[str, ...]
+    words: tuple[Word, ...]
+
+    @property
+    def has_rule(self) -> bool:
+        return any(word.rule is not None for word in self.words)
+
+
 def decide(question: Question) -> Verdict:
-    words = [_words_on(segment, question) for segment in question.segments.commands]
-    said = [word for of_segment in words for word in of_segment]
+    parts = examined(question)
+    said = [word for part in parts for word in part.words]
     decision = strictest(word.decision for word in said)
     if decision == FORBIDDEN:
         return Refuse(_refusal(said, question.argv))
     if decision == PROMPT:
-        return _asked(said, question)
-    return Run(freed_by_rules=all(any(word.rule is not None for word in of_segment) for of_segment in words))
+        return _asked(parts, said, question)
+    if all(part.has_rule for part in parts):
+        return Run(unconfined_because=ALLOWED_BY_RULES if question.restricted else "")
+    if not question.restricted or not wants_retry(question.policy):
+        return Run()
+    return Run(retries=True, ask_first=None if question.key in question.granted else _ask_to_retry(parts, question))
 
 
-def _words_on(segment: Sequence[str], question: Question) -> list[_Word]:
-    matches = question.rules.matches(segment, resolve_hosts=True)
-    if question.segments.does_more:
-        # A rule about a command says nothing of what a script does besides, such as where its output goes.
-        matches = [match for match in matches if match.decision != ALLOW]
-    return [_Word(match.decision, match) for match in matches] or [_Word(_by_itself(segment, question))]
+def examined(question: Question) -> tuple[Part, ...]:
+    """Each part of the command, with what is said of it."""
+    return tuple(Part(command, tuple(_words_on(command, question))) for command in question.segments.commands)
 
 
-def _by_itself(segment: Sequence[str], question: Question) -> str:
+def wants_retry(policy: ApprovalPolicy) -> bool:
+    """Whether what the sandbox stopped may be tried without it."""
+    if isinstance(policy, dict):
+        return bool(policy["granular"].get("sandbox_approval"))
+    return policy in (ON_FAILURE, UNTRUSTED)
+
+
+def _words_on(command: tuple[str, ...], question: Question) -> list[Word]:
+    matches = question.rules.matches(command, resolve_hosts=True)
+    # A rule about a command says nothing of what a script does besides, such as where its output goes, nor of another
+    # program that only shares a name with the one that was meant.
+    matches = [
+        match
+        for match in matches
+        if match.decision != ALLOW or not (question.segments.does_more or question.rules.is_namesake(match))
+    ]
+    return [Word(match.decision, BY_RULE, match) for match in matches] or [_by_itself(command, question)]
+
+
+def _by_itself(command: Sequence[str], question: Question) -> Word:
     policy = question.policy
-    wants_out = question.escalates and question.restricted
-    if is_known_safe(segment) and not question.segments.is_complex and not wants_out:
-        return ALLOW
-    if is_dangerous(segment):
-        return FORBIDDEN if policy == NEVER else PROMPT
+    wants_more = question.asked != USE_DEFAULT and question.restricted
+    if is_known_safe(command) and not question.segments.is_complex and not wants_more:
+        return Word(ALLOW, BY_SAFE_LIST)
+    if is_dangerous(command):
+        return Word(FORBIDDEN if policy == NEVER else PROMPT, BY_DANGER_LIST)
     if policy in (NEVER, ON_FAILURE):
-        return ALLOW
-    return PROMPT if policy == UNTRUSTED or wants_out else ALLOW
+        return Word(ALLOW, BY_POLICY)
+    if wants_more:
+        return Word(PROMPT, BY_ESCALATION)
+    return Word(PROMPT if policy == UNTRUSTED else ALLOW, BY_POLICY)
 
 
-def _refusal(said: Sequence[_Word], argv: Sequence[str]) -> str:
+def _refusal(said: Sequence[Word], argv: Sequence[str]) -> str:
     rule = _telling(said, FORBIDDEN)
     if rule is None:
         return f"`{shown(argv)}` rejected: blocked by policy"
@@ -103,7 +159,7 @@ def _refusal(said: Sequence[_Word], argv: Sequence[str]) -> str:
     return f"`{shown(argv)}` rejected: policy forbids commands starting with `{shown(rule.matched_prefix)}`"
 
 
-def _asked(said: Sequence[_Word], question: Question) -> Verdict:
+def _asked(parts: Sequence[Part], said: Sequence[Word], question: Question) -> Verdict:
     rule = _telling(said, PROMPT)
     if question.policy == NEVER:
         return Refuse("approval required by policy, but AskForApproval is set to Never")
@@ -113,14 +169,61 @@ def _asked(said: Sequence[_Word], question: Question) -> Verdict:
             return Refuse("approval required by policy rule, but AskForApproval::Granular.rules is false")
         if rule is None and not granted.get("sandbox_approval"):
             return Refuse("approval required by policy, but AskForApproval::Granular.sandbox_approval is false")
-    if rule is None:
-        return Ask()
+    leaves = question.asked == REQUIRE_ESCALATED and question.restricted
+    then = Run(
+        unconfined_because=APPROVED_BY_USER if leaves else "",
+        retries=question.restricted and wants_retry(question.policy),
+    )
+    if question.key in question.granted:
+        return then
+    reason = None if rule is None else _reason(rule, question.argv)
+    return Ask(reason=reason, amendment=_amendment_for_prompt(parts, question), then=then)
+
+
+def _reason(rule: RuleMatch, argv: Sequence[str]) -> str:
     if rule.justification is not None:
-        return Ask(f"`{shown(question.argv)}` requires approval: {rule.justification}")
-    return Ask(f"`{shown(question.argv)}` requires approval by policy")
+        return f"`{shown(argv)}` requires approval: {rule.justification}"
+    return f"`{shown(argv)}` requires approval by policy"
 
 
-def _telling(said: Sequence[_Word], decision: str) -> RuleMatch | None:
+def _telling(said: Sequence[Word], decision: str) -> RuleMatch | None:
     """The rule whose words are used: that with the longest prefix, of several the last."""
     rules = [word.rule for word in said if word.rule is not None and word.decision == decision]
     return max(reversed(rules), key=lambda rule: len(rule.matched_prefix), default=None)
+
+
+def _ask_to_retry(parts: Sequence[Part], question: Question) -> Ask:
+    amendment = None
+    # To allow one part of several would not free the command the next time.
+    if len(parts) == 1 and not parts[0].has_rule and _may_be_offered(parts[0].command, question):
+        amendment = parts[0].command
+    return Ask(reason=RETRY_REASON, amendment=amendment, then=Run(unconfined_because=APPROVED_BY_USER))
+
+
+def _amendment_for_prompt(parts: Sequence[Part], question: Question) -> tuple[str, ...] | None:
+    if question.asked == WITH_ADDITIONAL_PERMISSIONS:
+        # A rule would let such commands out of the sandbox, which is more than is asked for.
+        return None
+    wanted = tuple(question.prefix_rule)
+    if wanted and not any(part.has_rule for part in parts) and _would_settle(wanted, question):
+        return wanted
+    prompts = [(part.command, word.rule) for part in parts for word in part.words if word.decision == PROMPT]
+    if question.segments.is_complex or any(rule is not None for _, rule in prompts):
+        return None
+    first, _ = prompts[0]
+    return first if _may_be_offered(first, question) else None
+
+
+def _would_settle(words: tuple[str, ...], question: Question) -> bool:
+    """Whether nothing is left to be asked about the command once these words are allowed."""
+    if not _may_be_offered(words, question):
+        return False
+    amended = replace(question, rules=question.rules.amended(words))
+    return all(word.decision == ALLOW for part in examined(amended) for word in part.words)
+
+
+def _may_be_offered(words: tuple[str, ...], question: Question) -> bool:
+    """Only what would match, and would not hand out more than anybody means to give."""
+    if is_banned(words) or question.segments.does_more:
+        return False
+    return any(question.rules.amended(words).matches(command) for command in question.segments.commands)

@@ -1,7 +1,7 @@
-"""Whether a patch may be applied without asking.
+"""Whether a patch may be applied without asking, and what more it needs if a person allows it.
 
 Owns the decision for patches: it goes by where they write, as their text says it, and by the approval policy. The
-sandbox holds whatever is decided here. Pure.
+sandbox holds whatever is decided here, and is opened only for files that a person has said yes to. Pure.
 """
 
 import os
@@ -10,6 +10,8 @@ from enum import Enum
 
 from pycodex.protocol.confinement import WRITE, Confinement
 from pycodex.protocol.turn_context import ApprovalPolicy
+from pycodex.sandbox.plan import access_at
+from pycodex.supervisor.policy.decision import NEVER, ON_FAILURE, ON_REQUEST, UNTRUSTED, wants_retry
 
 
 class PatchVerdict(Enum):
@@ -20,19 +22,24 @@ class PatchVerdict(Enum):
     """It would have to be asked, and the policy is never to ask."""
 
 
-def judge_patch(
-    paths: Iterable[str], confinement: Confinement, approval_policy: ApprovalPolicy, *, cwd: str
-) -> PatchVerdict:
-    """`paths` are all that the patch writes, both ends of a move included; relative ones start at `cwd`."""
-    if approval_policy == "untrusted":
+def judge_patch(paths: Iterable[str], confinement: Confinement, policy: ApprovalPolicy) -> PatchVerdict:
+    """`paths` are all that the patch writes, absolute and without detours, both ends of a move included."""
+    if policy == UNTRUSTED:
         return PatchVerdict.ASK
-    if approval_policy == "on-failure" or confinement.unconfined_because or confinement.base == WRITE:
+    if policy == ON_FAILURE or not closed_to(paths, confinement):
         return PatchVerdict.APPLY
-    roots = tuple(entry.path for entry in confinement.entries if entry.access == WRITE)
-    if all(_is_inside(os.path.normpath(os.path.join(cwd, path)), roots) for path in paths):
-        return PatchVerdict.APPLY
-    return PatchVerdict.REJECT if approval_policy == "never" else PatchVerdict.ASK
+    return PatchVerdict.ASK if _asks(policy) else PatchVerdict.REJECT
 
 
-def _is_inside(path: str, roots: Iterable[str]) -> bool:
-    return any(path.startswith(root.rstrip("/") + "/") for root in roots)
+def closed_to(paths: Iterable[str], confinement: Confinement) -> list[str]:
+    """Those that cannot be written: a file changes places in its directory, which must be writable, too."""
+    return [path for path in paths if any(access_at(confinement, p) != WRITE for p in (path, os.path.dirname(path)))]
+
+
+def asks_after_denial(policy: ApprovalPolicy) -> bool:
+    """Whether a patch that the sandbox stopped may be asked about."""
+    return policy == ON_REQUEST or wants_retry(policy)
+
+
+def _asks(policy: ApprovalPolicy) -> bool:
+    return bool(policy["granular"].get("sandbox_approval")) if isinstance(policy, dict) else policy != NEVER

@@ -96,6 +96,17 @@ class Rules(Record):
             return [match for match in found if match.decision != ALLOW]
         return found
 
+    def is_namesake(self, match: RuleMatch) -> bool:
+        """Whether the rule names a program only by its name, and nobody has said that this path is that program."""
+        program = match.resolved_program
+        return program is not None and all(program not in host.paths for host in self.host_executables)
+
+    def amended(self, words: "Sequence[str]") -> "Rules":
+        """With one more rule, which allows commands that start with these words."""
+        program, *rest = words
+        rule = PrefixRule(program=program, rest=tuple((word,) for word in rest))
+        return self.replace(prefix_rules=(*self.prefix_rules, rule))
+
     def _found(
         self, argv: "Sequence[str]", *, program: str, resolved_program: "str | None" = None
     ) -> "list[RuleMatch]":

@@ -47,9 +47,11 @@ class Task(Protocol):
 
 
 class _Active:
-    def __init__(self, task: Task) -> None:
+    """`scope` is the one that the task runs in; whoever cancels it interrupts the task."""
+
+    def __init__(self, task: Task, scope: trio.CancelScope) -> None:
         self.task = task
-        self.scope = trio.CancelScope()
+        self.scope = scope
         self.reason = INTERRUPTED
         self.over = trio.Event()
 
@@ -128,7 +130,9 @@ class Session:
             return
         try:
             turn = state.turns.turn(state.settings, turn_id=turn_id, output_schema=wish.output_schema)
-            active = self._active = _Active(RegularTurn(state, turn, wish.items))
+            scope = trio.CancelScope()
+            task = RegularTurn(state, turn, wish.items, interrupt=scope.cancel)
+            active = self._active = _Active(task, scope)
         except Exception as error:
             self._tell_bug(turn_id, error)
         else:

@@ -4,7 +4,7 @@ Owns the sequence of a regular turn. Everything that it does is told or recorded
 that it waits for can be cancelled: then `abandon` leaves the history whole.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import trio
@@ -32,9 +32,11 @@ if TYPE_CHECKING:
 
 
 class RegularTurn:
-    """A task of a session: `run` it once; after it was cancelled, `abandon` it."""
+    """A task of a session: `run` it once; after it was cancelled, `abandon` it. `interrupt` makes the session do so."""
 
-    def __init__(self, state: ThreadState, turn: TurnContext, inputs: Sequence[UserInput]) -> None:
+    def __init__(
+        self, state: ThreadState, turn: TurnContext, inputs: Sequence[UserInput], *, interrupt: Callable[[], None]
+    ) -> None:
         self.turn = turn
         self._state = state
         self._inputs = inputs
@@ -46,6 +48,8 @@ class RegularTurn:
             emit=state.journal.tell,
             services=state.tools,
             warn=self._warn_model,
+            note=self._note_for_model,
+            interrupt=interrupt,
             answer_to=state.pending.answer_to,
             changes=TurnChanges(),
         )
@@ -87,6 +91,9 @@ class RegularTurn:
 
     def _warn_model(self, text: str) -> None:
         self._journal.record([message("user", [input_text(f"Warning: {text}")])], self.turn)
+
+    def _note_for_model(self, text: str) -> None:
+        self._journal.record([message("developer", [input_text(text)])], self.turn)
 
     def _open(self, said: "Item") -> None:
         """What the model must know first, then the settings, then what the person said."""

@@ -6,15 +6,21 @@ patch come here. The language of patches is in `protocol/patch`, the work on fil
 
 import base64
 import os
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pycodex.protocol.confinement import Confinement
 from pycodex.protocol.errors import ModelFacing
-from pycodex.protocol.events.exec import COMPLETED, FAILED, ExecCommandOutputDelta
+from pycodex.protocol.events.exec import COMPLETED, DECLINED, FAILED, ExecCommandOutputDelta
 from pycodex.protocol.events.patch import PatchApplyBegin, PatchApplyEnd, TurnDiff
-from pycodex.protocol.frames import STDERR, STDOUT
-from pycodex.supervisor.policy.patches import PatchVerdict, judge_patch
+from pycodex.protocol.frames import STDERR, STDOUT, Exited
+from pycodex.sandbox.denial import likely_denied
+from pycodex.sandbox.plan import opened
+from pycodex.supervisor.policy.approvals import file_key
+from pycodex.supervisor.policy.decision import RETRY_REASON
+from pycodex.supervisor.policy.patches import PatchVerdict, asks_after_denial, closed_to, judge_patch
+from pycodex.supervisor.tools.asking import Declined, ask_about_patch
 from pycodex.supervisor.tools.confine import confinement
 from pycodex.supervisor.tools.file_jobs import run_job, senseless
 from pycodex.supervisor.tools.remarks import remarks_on
@@ -43,29 +49,41 @@ async def apply_patch(
     if not patch.hunks:
         _warn_of_detour(requested_via, scope)
         raise ModelFacing("patch rejected: empty patch")
-    verdict = await _judged(patch, cwd, scope)
-    arguments = {"patch": text, "cwd": cwd, "verify": True, "write": verdict is PatchVerdict.APPLY}
-    # Once it writes, it is not ended half-way; it takes milliseconds, and has a deadline of its own.
-    done = await run_job(NAME, arguments, scope, answer_cap_bytes=ANSWER_CAP_BYTES, finish=True)
-    result = _Result.of(done)
+    policy, approvals = scope.turn.approval_policy, scope.services.approvals
+    work = _Application(text, cwd, _absolute(_written_paths(patch), cwd))
+    confined = await _confined(scope)
+    verdict = judge_patch(work.paths, confined, policy)
+    is_allowed = verdict is PatchVerdict.ASK and approvals.has_all(work.keys)
+    places = _places(work.paths, confined)
+    result = await work.tried(scope, places if is_allowed else (), write=is_allowed or verdict is PatchVerdict.APPLY)
     _warn_of_detour(requested_via, scope)
     if verdict is PatchVerdict.REJECT:
         raise ModelFacing("patch rejected: writing outside of the project; rejected by user approval settings")
-    if verdict is PatchVerdict.ASK:
-        raise ModelFacing("patch rejected: it needs an approval, and nobody can be asked for one here")
-    _tell(result, call_id, scope)
+    events = _Events(call_id, scope, auto_approved=is_allowed or verdict is PatchVerdict.APPLY)
+    events.begin(result)
+    if not result.cwd_errno and not is_allowed:
+        if verdict is PatchVerdict.ASK:
+            await events.ask(result, _detours(places), keys=work.keys)
+            result = await work.tried(scope, places, write=True)
+        elif not confined.unconfined_because and result.was_denied and asks_after_denial(policy):
+            await events.ask(result, RETRY_REASON, keys=())
+            result = await work.tried(scope, places, write=True)
+    events.end(result)
     if result.cwd_errno:
         raise ModelFacing(result.stderr)
-    wall_s = done.exited.wall_ms / 1000
+    return _answer(result, scope)
+
+
+def _answer(result: "_Result", scope: ToolScope) -> ToolAnswer:
     output = structured(
         result.stdout + result.stderr,
         result.exit_code,
-        wall_s,
+        result.exited.wall_ms / 1000,
         scope.turn.truncation,
         # Where protected files can only be put back afterwards, success is not all there is to tell.
-        remarks=tuple(remarks_on(done.exited)),
+        remarks=tuple(remarks_on(result.exited)),
     )
-    return ToolAnswer(output, usage=done.exited)
+    return ToolAnswer(output, usage=result.exited)
 
 
 async def tell_turn_diff(scope: ToolScope, *, refresh: bool) -> None:
@@ -103,19 +121,78 @@ def _warn_of_detour(requested_via: str | None, scope: ToolScope) -> None:
         scope.warn(f"apply_patch was requested via {requested_via}. Use the apply_patch tool instead of exec_command.")
 
 
-async def _judged(patch: "Patch", cwd: str, scope: ToolScope) -> PatchVerdict:
+async def _confined(scope: ToolScope) -> Confinement:
     pool = await scope.services.pool.ready()
-    confined = confinement(scope.turn, scope.services, runtime_dir=pool.runtime_dir)
-    return judge_patch(_written_paths(patch), confined, scope.turn.approval_policy, cwd=_canonical(cwd))
+    return confinement(scope.turn, scope.services, runtime_dir=pool.runtime_dir)
 
 
-def _canonical(cwd: str) -> str:
-    """As roots are; a working directory may be reached through a link.
+class _Place(NamedTuple):
+    """A path that the sandbox does not let be written, and where it really lies."""
 
-    One that no file system can have is left as it is: the job will say what is wrong with it.
+    path: str
+    real_path: str
+    directory: str
+    """The nearest one above that is there."""
+
+
+def _places(paths: Sequence[str], confined: Confinement) -> tuple[_Place, ...]:
+    return tuple(_place(path) for path in closed_to(paths, confined))
+
+
+def _place(path: str) -> _Place:
+    above = os.path.realpath(os.path.dirname(path))
+    directory = above
+    while not os.path.isdir(directory):
+        directory = os.path.dirname(directory)
+    return _Place(path, os.path.join(above, os.path.basename(path)), directory)
+
+
+def _detours(places: Sequence[_Place]) -> str | None:
+    """The person must know which files they are asked about; the patch names them as it reaches them."""
+    told = [f"{place.path} is {place.real_path}" for place in places if place.path != place.real_path]
+    return "; ".join(told) or None
+
+
+@dataclass(frozen=True, slots=True)
+class _Application:
+    """A patch, and the absolute paths that it writes."""
+
+    text: str
+    cwd: str
+    paths: list[str]
+
+    @property
+    def keys(self) -> list[Hashable]:
+        return [file_key(path) for path in self.paths]
+
+    async def tried(self, scope: ToolScope, places: Sequence[_Place], *, write: bool) -> "_Result":
+        """Verified, and with `write` also applied; `places` are those that a person lets it write besides."""
+        arguments = {"patch": self.text, "cwd": self.cwd, "verify": True, "write": write}
+        paths = [place.real_path for place in places]
+        done = await run_job(
+            NAME,
+            arguments,
+            scope,
+            answer_cap_bytes=ANSWER_CAP_BYTES,
+            confine=lambda confined: opened(confined, paths, directories=[place.directory for place in places]),
+            # Once it writes, it is not ended half-way; it takes milliseconds, and has a deadline of its own.
+            finish=True,
+        )
+        return _Result.of(done)
+
+
+def _absolute(paths: Iterable[str], cwd: str) -> list[str]:
+    """Without detours, and from a canonical directory, as roots are: it may be reached through a link.
+
+    Those that no file system can have are left out: the job will say what is wrong with them.
     """
-    possible = len(cwd) <= _MOST_PATH_BYTES and "\0" not in cwd
-    return os.path.realpath(cwd) if possible else cwd
+    start = os.path.realpath(cwd) if _is_possible(cwd) else cwd
+    possible = [joined for path in paths if _is_possible(joined := os.path.join(start, path))]
+    return [os.path.normpath(path) for path in possible]
+
+
+def _is_possible(path: str) -> bool:
+    return len(path) <= _MOST_PATH_BYTES and "\0" not in path
 
 
 def _written_paths(patch: "Patch") -> Iterator[str]:
@@ -139,6 +216,7 @@ class _Result:
     changes: dict[str, dict[str, Any]]
     before: States
     after: States
+    exited: Exited
 
     @classmethod
     def of(cls, done: "FileAnswer") -> "_Result":
@@ -157,9 +235,14 @@ class _Result:
                 changes={str(path): dict(change) for path, change in value["changes"].items()},
                 before=_states(value["before"]),
                 after=_states(value["after"]),
+                exited=done.exited,
             )
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             raise senseless(NAME) from None
+
+    @property
+    def was_denied(self) -> bool:
+        return likely_denied(self.exit_code, None, self.stdout + self.stderr)
 
     @property
     def moves(self) -> dict[str, str]:
@@ -185,27 +268,52 @@ def _state(value: object) -> FileState | None:
             raise senseless(NAME)
 
 
-def _tell(result: _Result, call_id: str, scope: ToolScope) -> None:
-    ids = {"call_id": call_id, "turn_id": scope.turn.turn_id}
-    succeeded = result.exit_code == 0
-    scope.emit(PatchApplyBegin(**ids, auto_approved=True, changes=result.changes))
-    for stream, said in ((STDOUT, result.stdout), (STDERR, result.stderr)):
-        if said:
-            chunk = base64.b64encode(said.encode("utf-8", "replace")).decode("ascii")
-            scope.emit(ExecCommandOutputDelta(call_id=call_id, stream=stream, chunk=chunk))
-    scope.emit(
-        PatchApplyEnd(
-            **ids,
-            stdout=result.stdout,
-            stderr=result.stderr,
-            success=succeeded,
-            changes=result.changes,
-            status=COMPLETED if succeeded else FAILED,
+@dataclass(frozen=True, slots=True)
+class _Events:
+    """What is told of one patch: that it begins, once, and how it ends, once."""
+
+    call_id: str
+    scope: ToolScope
+    auto_approved: bool
+
+    def begin(self, result: _Result) -> None:
+        self.scope.emit(PatchApplyBegin(**self._ids(), auto_approved=self.auto_approved, changes=result.changes))
+
+    async def ask(self, result: _Result, reason: str | None, *, keys: Sequence[Hashable]) -> None:
+        """Raises ModelFacing if the person does not want it."""
+        try:
+            await ask_about_patch(result.changes, reason=reason, call_id=self.call_id, keys=keys, scope=self.scope)
+        except Declined as declined:
+            text = f"patch {declined}"
+            self._ended(result.changes, "", text, status=DECLINED)
+            await declined.take_effect(self.scope)
+            raise ModelFacing(text) from None
+
+    def end(self, result: _Result) -> None:
+        for stream, said in ((STDOUT, result.stdout), (STDERR, result.stderr)):
+            if said:
+                chunk = base64.b64encode(said.encode("utf-8", "replace")).decode("ascii")
+                self.scope.emit(ExecCommandOutputDelta(call_id=self.call_id, stream=stream, chunk=chunk))
+        succeeded = result.exit_code == 0
+        self._ended(result.changes, result.stdout, result.stderr, status=COMPLETED if succeeded else FAILED)
+        if succeeded:
+            self.scope.changes.patched(result.before, result.after, result.moves)
+        _tell_diff(self.scope)
+
+    def _ended(self, changes: dict[str, dict[str, Any]], stdout: str, stderr: str, *, status: str) -> None:
+        self.scope.emit(
+            PatchApplyEnd(
+                **self._ids(),
+                stdout=stdout,
+                stderr=stderr,
+                success=status == COMPLETED,
+                changes=changes,
+                status=status,
+            )
         )
-    )
-    if succeeded:
-        scope.changes.patched(result.before, result.after, result.moves)
-    _tell_diff(scope)
+
+    def _ids(self) -> dict[str, str]:
+        return {"call_id": self.call_id, "turn_id": self.scope.turn.turn_id}
 
 
 def _tell_diff(scope: ToolScope) -> None:

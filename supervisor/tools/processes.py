@@ -60,12 +60,16 @@ class Origin:
     parsed_cmd: tuple[dict[str, Any], ...]
     truncation: TruncationPolicy
     emit: Emit = field(repr=False)
+    has_begun: bool = False
+    """Whether a process that this one takes the place of was told to have begun."""
 
 
 class Process:
     """One command from its start on. Made by `Processes.start`."""
 
-    def __init__(self, process_id: int, order: RunCommand, origin: Origin, spools: Spools | None) -> None:
+    def __init__(
+        self, process_id: int, order: RunCommand, origin: Origin, spools: Spools | None, *, on_trial: bool = False
+    ) -> None:
         self.process_id = process_id
         self.argv = origin.argv
         self.cwd = order.cwd
@@ -84,6 +88,8 @@ class Process:
         self.scope = trio.CancelScope()
         self.ended = trio.Event()
         self.started_at = trio.current_time()
+        self._on_trial = on_trial
+        self._untold_end: ExecCommandEnd | None = None
         self._said = Transcript()
         self._pieces = Pieces()
         self._spools = spools
@@ -146,21 +152,38 @@ class Process:
         self.exited, self.lost = exited, lost
         self._tell(self._pieces.rest())
         said = self._said.text()
-        self.origin.emit(
-            ExecCommandEnd(
-                **self._described(),
-                stdout=said,
-                stderr="",
-                aggregated_output=said,
-                exit_code=self.exit_code,
-                duration=_duration(trio.current_time() - self.started_at),
-                formatted_output=truncate_formatted(said, self.origin.truncation),
-                status=COMPLETED if self.exit_code == 0 else FAILED,
-            )
+        end = ExecCommandEnd(
+            **self._described(),
+            stdout=said,
+            stderr="",
+            aggregated_output=said,
+            exit_code=self.exit_code,
+            duration=_duration(trio.current_time() - self.started_at),
+            formatted_output=truncate_formatted(said, self.origin.truncation),
+            status=COMPLETED if self.exit_code == 0 else FAILED,
         )
+        if self._on_trial:
+            self._untold_end = end
+        else:
+            self.origin.emit(end)
         self.ended.set()
         if self._spool is not None:
             self._spool.close()
+
+    def was_denied(self) -> bool:
+        """Whether it has ended because the sandbox stopped it, as far as can be told."""
+        from pycodex.sandbox.denial import likely_denied
+
+        if not self.confined or self.exited is None or self.exited.reason:
+            return False
+        return likely_denied(self.exit_code, self.exited.signal, self._said.text())
+
+    def accept(self) -> None:
+        """What came of it counts: its end is told, now or when it comes."""
+        self._on_trial = False
+        if self._untold_end is not None:
+            self.origin.emit(self._untold_end)
+            self._untold_end = None
 
     def _tell(self, pieces: Iterator[str]) -> None:
         for piece in pieces:
@@ -196,10 +219,11 @@ class Processes:
         assert self._opened is not None, "no process was started yet"
         return self._opened
 
-    async def start(self, order: RunCommand, origin: Origin) -> Process:
-        """Run it, and tell that it has begun. Raises what it could not be started for.
+    async def start(self, order: RunCommand, origin: Origin, *, on_trial: bool = False) -> Process:
+        """Run it, and tell that it has begun, unless the call has told so before. Raises what it could not start for.
 
-        Until it has begun, a caller that is cancelled takes it along; afterwards it goes on.
+        Until it has begun, a caller that is cancelled takes it along; afterwards it goes on. Of one that is `on_trial`
+        no end is told until it is accepted: another may take its place.
         """
         pool = await self._pool.ready()
         # Only now: several first starts may have waited beside each other, and all must end in one table.
@@ -213,8 +237,9 @@ class Processes:
         except trio.Cancelled:
             await self._sessions.end(process_id)
             raise
-        process = Process(process_id, order, origin, self._spools)
-        process.began()
+        process = Process(process_id, order, origin, self._spools, on_trial=on_trial)
+        if not origin.has_begun:
+            process.began()
         self._running.add(process)
         self._spawn(partial(self._follow, process))
         return process

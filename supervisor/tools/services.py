@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pycodex.protocol.confinement import Limits
-from pycodex.supervisor.policy.rules import Rules
+from pycodex.supervisor.policy.approvals import Approvals
 from pycodex.supervisor.tools.dynamic_tools import Declaration
 from pycodex.supervisor.tools.login_shells import LoginShells
 from pycodex.supervisor.tools.processes import Processes
@@ -21,8 +21,8 @@ class ToolServices:
     """The environment of commands, as `shell_environment_policy` leaves it."""
     logins: LoginShells | None = None
     """None: commands that want a login log in themselves."""
-    rules: Rules = field(default_factory=Rules)
-    """What the person has laid down about commands."""
+    approvals: Approvals = field(default_factory=Approvals)
+    """What the person has laid down about commands, and allowed in this session."""
     programs_dir: str = ""
     """Where commands find programs of ours; empty: nowhere."""
     allow_login_shell: bool = True

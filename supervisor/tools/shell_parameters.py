@@ -5,7 +5,8 @@ Owns their fields, how they are described to the model, and the older name under
 
 from typing import Any
 
-from pycodex.supervisor.tools import escalation, spec
+from pycodex.supervisor.policy import escalation
+from pycodex.supervisor.tools import spec
 from pycodex.supervisor.tools.arguments import (
     Field,
     Shape,

@@ -1,8 +1,8 @@
 """Running a command to its end for the shell tools: the one way in which all of them do it.
 
-Owns the order of the steps, the events, and what is kept of the output. What a command may touch is up to `confine`,
-the text of the answer to `shell_answer`. Takes what a call wants, gives its answer; raises ModelFacing where nothing
-was even begun.
+Owns the order of the steps, the events, and what is kept of the output. Whether it runs and what it may touch is up to
+the `orchestrator`, the text of the answer to `shell_answer`. Takes what a call wants, gives its answer; raises
+ModelFacing where nothing was even begun.
 """
 
 import base64
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import trio
 
+from pycodex.protocol.confinement import Confinement
 from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.events.exec import (
     AGENT,
@@ -28,17 +29,20 @@ from pycodex.protocol.frames import STDERR, STDOUT, TIMEOUT, BadFrame, Exited, F
 from pycodex.protocol.model_info import TruncationPolicy
 from pycodex.supervisor.text.charset import as_text
 from pycodex.supervisor.text.truncation import truncate_formatted
-from pycodex.supervisor.tools import escalation, shell_answer
-from pycodex.supervisor.tools.clearance import NobodyToAsk, NotCleared, cleared
+from pycodex.supervisor.policy import escalation
+from pycodex.supervisor.tools import shell_answer
+from pycodex.supervisor.tools.asking import Declined
 from pycodex.supervisor.tools.confine import environment
 from pycodex.supervisor.tools.interception import intercepted
 from pycodex.supervisor.tools.login_shells import without_login
+from pycodex.supervisor.tools.orchestrator import Attempt, Command, NotCleared, orchestrated
 from pycodex.supervisor.tools.remarks import remarks_on
 from pycodex.supervisor.tools.tool import ToolAnswer, ToolCall, ToolScope
 
 if TYPE_CHECKING:
     from pycodex.supervisor.workers.lease import LiveJob
 
+FAMILY = "shell"
 DEFAULT_TIMEOUT_MS = 10_000
 # Longer than anybody waits, and what a worker's clock can count to.
 MAX_TIMEOUT_MS = 1_000_000_000
@@ -71,6 +75,8 @@ class Wish:
     asked: str = escalation.USE_DEFAULT
     """Its `sandbox_permissions`."""
     additional: dict[str, Any] | None = None
+    justification: str | None = None
+    prefix_rule: tuple[str, ...] = ()
 
 
 async def carry_out(wish: Wish, call: ToolCall, scope: ToolScope) -> ToolAnswer:
@@ -78,6 +84,7 @@ async def carry_out(wish: Wish, call: ToolCall, scope: ToolScope) -> ToolAnswer:
     escalation.check_additional(turn, asked=wish.asked, additional=wish.additional)
     escalation.check(turn, asked=wish.asked, additional=wish.additional, verb="should not")
     cwd = os.path.join(turn.cwd, wish.workdir) if wish.workdir else turn.cwd
+    terms = _terms(wish, cwd, call)
     if wish.argv:
         answer = await intercepted(wish.argv, cwd=cwd, call=call, scope=scope)
         if answer is not None:
@@ -88,11 +95,14 @@ async def carry_out(wish: Wish, call: ToolCall, scope: ToolScope) -> ToolAnswer:
         return command.declined(shell_answer.EMPTY_COMMAND)
     if "\0" in cwd or any("\0" in word for word in wish.argv):
         return command.failed(shell_answer.NUL_BYTE)
+    deltas = Deltas(call.call_id, scope.emit)
+    attempt = Attempt(lambda confined, _: _run(wish, cwd, confined, deltas, scope), _Said.was_denied)
     try:
-        order = await _order(wish, cwd, scope)
-        said = await _run(without_login(order, scope, fixed={}), Deltas(call.call_id, scope.emit), scope)
-    except NobodyToAsk:
-        return command.declined(shell_answer.REJECTED)
+        said = await orchestrated(terms, scope, attempt)
+    except Declined as declined:
+        answer = command.declined(shell_answer.REJECTED)
+        await declined.take_effect(scope)
+        return answer
     except NotCleared as error:
         return command.failed(str(error))
     except (ModelFacing, BadFrame) as error:
@@ -102,15 +112,38 @@ async def carry_out(wish: Wish, call: ToolCall, scope: ToolScope) -> ToolAnswer:
     return command.ended(said, wish.layout)
 
 
-async def _order(wish: Wish, cwd: str, scope: ToolScope) -> RunCommand:
-    turn, services = scope.turn, scope.services
-    confined = await cleared(wish.argv, scope, asked=wish.asked)
+def _terms(wish: Wish, cwd: str, call: ToolCall) -> Command:
+    return Command(
+        argv=wish.argv,
+        cwd=cwd,
+        call_id=call.call_id,
+        family=FAMILY,
+        asked=wish.asked,
+        extra=escalation.extra_of(wish.additional, asked=wish.asked, cwd=cwd),
+        justification=wish.justification,
+        prefix_rule=wish.prefix_rule,
+    )
+
+
+async def _run(wish: Wish, cwd: str, confined: Confinement, deltas: "Deltas", scope: ToolScope) -> "_Said":
+    """Whoever is cancelled here takes the whole tree along, and nothing more is told of it."""
+    order = without_login(_order(wish, cwd, confined, scope), scope, fixed={})
+    pool = await scope.services.pool.ready()
+    async with pool.running(order, session_id=scope.turn.thread_id) as job:
+        started_at = trio.current_time()
+        streams, exited = await _read(job, deltas)
+        seconds = trio.current_time() - started_at
+    is_confined = not confined.unconfined_because
+    return _Said(streams[STDOUT], streams[STDERR], exited, seconds=seconds, is_confined=is_confined)
+
+
+def _order(wish: Wish, cwd: str, confined: Confinement, scope: ToolScope) -> RunCommand:
     timeout_ms = DEFAULT_TIMEOUT_MS if wish.timeout_ms is None else wish.timeout_ms
     return RunCommand(
         job_id="",
         argv=wish.argv,
         cwd=cwd,
-        env=environment(turn, services, confined),
+        env=environment(scope.turn, scope.services, confined),
         confinement=confined,
         timeout_ms=min(timeout_ms, MAX_TIMEOUT_MS),
         drain_ms=DRAIN_MS,
@@ -118,17 +151,6 @@ async def _order(wish: Wish, cwd: str, scope: ToolScope) -> RunCommand:
         # Enough for all that is kept, so that none of it ever waits.
         credit_bytes=2 * KEPT_BYTES,
     )
-
-
-async def _run(order: RunCommand, deltas: "Deltas", scope: ToolScope) -> "_Said":
-    """Whoever is cancelled here takes the whole tree along, and nothing more is told of it."""
-    pool = await scope.services.pool.ready()
-    async with pool.running(order, session_id=scope.turn.thread_id) as job:
-        started_at = trio.current_time()
-        streams, exited = await _read(job, deltas)
-        seconds = trio.current_time() - started_at
-    is_confined = not order.confinement.unconfined_because
-    return _Said(streams[STDOUT], streams[STDERR], exited, seconds=seconds, is_confined=is_confined)
 
 
 async def _read(job: "LiveJob", deltas: "Deltas") -> tuple[dict[str, bytes], Exited]:
@@ -169,6 +191,14 @@ class _Said:
     def killed_by(self) -> int | None:
         """The signal that ended it, where that was neither us nor inside the sandbox, which tells it as a code."""
         return None if self._is_confined or self.exited.reason else self.exited.signal
+
+    def was_denied(self) -> bool:
+        """Whether the sandbox stopped it, as far as can be told; what we ended ourselves it did not stop."""
+        from pycodex.sandbox.denial import likely_denied
+
+        if not self._is_confined or self.exited.reason:
+            return False
+        return likely_denied(self.exit_code, self.exited.signal, f"{self.stdout}\n{self.stderr}")
 
     @property
     def exit_code(self) -> int:

@@ -59,6 +59,10 @@ class ToolScope:
     services: "ToolServices"
     warn: Callable[[str], None]
     """Puts `Warning: TEXT` into the history as a message of the user's."""
+    note: Callable[[str], None]
+    """Puts a text into the history as a message of the developer's."""
+    interrupt: Callable[[], None]
+    """Ends the turn, as the person would; whoever asks for it is cancelled at their next wait."""
     answer_to: Callable[[str], Awaitable[object]]
     """Waits for the answer to a question, by the id that its event carried. Raises Unanswered if none will come."""
     changes: "TurnChanges"

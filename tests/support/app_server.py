@@ -47,6 +47,10 @@ class Client:
         self._buffer = bytearray()
         self._ids = itertools.count(1)
         self._mark = 0
+        self._unheard: frozenset[str] = frozenset()
+
+    def _hears(self, method: str) -> bool:
+        return method not in self._unheard
 
     async def send(self, message: Json) -> None:
         await self.line(json.dumps(message))
@@ -56,6 +60,7 @@ class Client:
 
     async def hello(self, *, experimental: bool = True, **capabilities: Any) -> Self:
         wishes = {"experimentalApi": experimental, **capabilities}
+        self._unheard = frozenset(capabilities.get("optOutNotificationMethods", ()))
         await self.call("initialize", clientInfo={"name": "tester", "version": "1"}, capabilities=wishes)
         await self.send({"method": "initialized"})
         return self
@@ -117,6 +122,8 @@ class Client:
         """A new thread; gives its id."""
         result = await self.call("thread/start", **{"approvalPolicy": "never", **params})
         thread_id: str = result["thread"]["id"]
+        if self._hears("thread/started"):
+            await self.until("thread/started", thread__id=thread_id)
         return thread_id
 
     async def turn(self, thread_id: str, text: str, **params: Any) -> list[Json]:

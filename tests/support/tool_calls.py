@@ -12,6 +12,8 @@ from typing import Any
 
 import trio
 
+from pycodex.protocol.approvals import DENIED
+from pycodex.protocol.events.approval import ApplyPatchApprovalRequest, ExecApprovalRequest
 from pycodex.protocol.events.event import Event
 from pycodex.protocol.items import FUNCTION_CALL
 from pycodex.protocol.model_info import TOKENS, ModelInfo, TruncationPolicy
@@ -56,13 +58,17 @@ def make_turn(cwd: str = "/", **fields: Any) -> TurnContext:
 
 
 class Bench:
-    """Runs calls one by one, and keeps events and warnings in their order."""
+    """Runs calls one by one, keeps events and warnings in their order, and answers what a person is asked."""
 
     def __init__(self, turn: TurnContext, services: ToolServices) -> None:
         self.turn = turn
         self.services = services
         self.events: list[Event] = []
         self.warnings: list[str] = []
+        self.notes: list[str] = []
+        self.decisions: list[object] = []
+        """What the person will answer, in this order; afterwards they only say no."""
+        self.interrupted = trio.Event()
         self.pending = Pending()
         self.changes = TurnChanges()
         self._calls = 0
@@ -71,12 +77,20 @@ class Bench:
     def scope(self) -> ToolScope:
         return ToolScope(
             turn=self.turn,
-            emit=self.events.append,
+            emit=self._emit,
             services=self.services,
             warn=self.warnings.append,
+            note=self.notes.append,
+            interrupt=self.interrupted.set,
             answer_to=self.pending.answer_to,
             changes=self.changes,
         )
+
+    def _emit(self, event: Event) -> None:
+        self.events.append(event)
+        if isinstance(event, ExecApprovalRequest | ApplyPatchApprovalRequest):
+            decision = self.decisions.pop(0) if self.decisions else DENIED
+            trio.lowlevel.current_trio_token().run_sync_soon(self.pending.answer, event.call_id, decision)
 
     async def answer(self, name: str, arguments: object) -> ToolAnswer:
         self._calls += 1

@@ -56,5 +56,7 @@ class ShellCommand:
             timeout_ms=given["timeout_ms"],
             asked=given["sandbox_permissions"],
             additional=given["additional_permissions"],
+            justification=given["justification"],
+            prefix_rule=tuple(given["prefix_rule"] or ()),
         )
         return await carry_out(wish, call, scope)

@@ -41,7 +41,7 @@ async def test_reader_that_is_waited_for_holds_up_who_asks_for_room() -> None:
 
 
 async def test_any_other_reader_is_given_up_instead() -> None:
-    outgoing = Outgoing(waits_for_reader=False, limit=2)
+    outgoing = Outgoing(waits_for_reader=False, limit=2, patience_s=0)
     for message in (b"a", b"b"):
         outgoing.put(message)
     await outgoing.room()
@@ -51,3 +51,12 @@ async def test_any_other_reader_is_given_up_instead() -> None:
     # Nothing is kept for it any more.
     outgoing.put(b"d")
     await outgoing.empty()
+
+
+async def test_bursts_are_taken_from_a_reader_that_keeps_reading() -> None:
+    outgoing = Outgoing(waits_for_reader=False, limit=2, patience_s=60)
+    for _ in range(32):
+        outgoing.put(b"x")
+    assert not outgoing.given_up.is_set()
+    outgoing.put(b"x")
+    assert outgoing.given_up.is_set()

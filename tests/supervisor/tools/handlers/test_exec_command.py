@@ -366,7 +366,7 @@ async def test_escalation_cannot_be_asked_for_when_nobody_is_asked(benches: Benc
 async def test_escalation_does_not_run_without_an_approval(benches: Benches, workspace: Path) -> None:
     async with benches(READ_ONLY, {"approval_policy": "on-request"}) as bench:
         answer = await bench.run("touch file", sandbox_permissions="require_escalated")
-    assert "nobody can be asked" in answer
+    assert 'CreateProcess { message: "Rejected(\\"rejected by user\\")" }' in answer
     assert not (workspace / "file").exists()
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pycodex.protocol.errors import ModelFacing
-from pycodex.supervisor.tools import escalation
+from pycodex.supervisor.policy import escalation
 from support.tool_calls import make_turn
 
 GRANULAR = {"granular": {"sandbox_approval": True, "rules": False, "mcp_elicitations": True}}

@@ -1,0 +1,129 @@
+"""Running a command of the model's under the conditions that policy sets: decide, ask, confine, run, judge, retry.
+
+Owns that order, for all tools that run commands: nothing else asks about one, and nothing else runs one outside of the
+sandbox. What running means is up to the tool. It brings an attempt, which is made once, or twice if the sandbox stopped
+the first one and policy and person allow another without it. The decision itself is in `policy/decision`.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from pycodex.protocol.confinement import Confinement
+from pycodex.protocol.errors import ModelFacing
+from pycodex.protocol.permissions import DANGER_FULL_ACCESS, EXTERNAL_SANDBOX, widened
+from pycodex.supervisor.policy import escalation
+from pycodex.supervisor.tools.confine import confinement
+from pycodex.supervisor.tools.tool import ToolScope
+
+if TYPE_CHECKING:
+    from pycodex.supervisor.policy.decision import Ask, Run, Verdict
+
+Result = TypeVar("Result")
+
+
+class NotCleared(ModelFacing):
+    """Policy does not let the command be run; the text says why. Nobody was asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What a call wants to be run, and on what terms."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    call_id: str
+    family: str
+    """What the person allows for the session, they allow to this family of tools."""
+    tty: bool = False
+    asked: str = escalation.USE_DEFAULT
+    """Its `sandbox_permissions`."""
+    extra: escalation.Extra | None = None
+    """What is asked for inside the sandbox."""
+    justification: str | None = None
+    prefix_rule: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt(Generic[Result]):
+    """How a tool runs a command.
+
+    `run` takes what the command may touch, and whether another attempt may follow; `was_denied` judges what came of it.
+    """
+
+    run: Callable[[Confinement, bool], Awaitable[Result]]
+    was_denied: Callable[[Result], bool]
+
+
+async def orchestrated(command: Command, scope: ToolScope, attempt: Attempt[Result]) -> Result:
+    """What came of the last attempt. Raises NotCleared, Declined, and whatever an attempt raises."""
+    from pycodex.supervisor.policy.decision import APPROVED_BY_USER
+
+    allowed = await _allowed(command, scope)
+    confined = await _confinement(command, scope, allowed)
+    may_retry = allowed.retries and not confined.unconfined_because
+    result = await attempt.run(confined, may_retry)
+    if not may_retry or not attempt.was_denied(result):
+        return result
+    if allowed.ask_first is not None:
+        await _asked(allowed.ask_first, command, scope)
+    return await attempt.run(_unconfined(APPROVED_BY_USER, scope), False)
+
+
+async def _allowed(command: Command, scope: ToolScope) -> "Run":
+    # The grammar of shells is loaded with them, beside the first request.
+    from pycodex.supervisor.policy.decision import Ask, Refuse
+
+    verdict = _verdict(command, scope)
+    if isinstance(verdict, Refuse):
+        raise NotCleared(verdict.text)
+    if isinstance(verdict, Ask):
+        return await _asked(replace(verdict, reason=verdict.reason or command.justification), command, scope)
+    return verdict
+
+
+def _verdict(command: Command, scope: ToolScope) -> "Verdict":
+    from pycodex.supervisor.policy.command_line import segments_of
+    from pycodex.supervisor.policy.decision import Question, decide
+
+    turn, approvals = scope.turn, scope.services.approvals
+    return decide(
+        Question(
+            argv=command.argv,
+            segments=segments_of(command.argv),
+            rules=approvals.rules,
+            policy=turn.approval_policy,
+            restricted=turn.permissions.mode not in (DANGER_FULL_ACCESS, EXTERNAL_SANDBOX),
+            asked=command.asked,
+            prefix_rule=command.prefix_rule,
+            key=_key(command),
+            granted=approvals,
+        )
+    )
+
+
+async def _asked(ask: "Ask", command: Command, scope: ToolScope) -> "Run":
+    from pycodex.supervisor.tools.asking import ask_about_command
+
+    await ask_about_command(ask, command.argv, cwd=command.cwd, call_id=command.call_id, key=_key(command), scope=scope)
+    return ask.then
+
+
+def _key(command: Command) -> object:
+    from pycodex.supervisor.policy.approvals import command_key
+
+    return command_key(command.argv, command.family, command.cwd, command.asked, command.extra, command.tty)
+
+
+async def _confinement(command: Command, scope: ToolScope, allowed: "Run") -> Confinement:
+    if allowed.unconfined_because:
+        return _unconfined(allowed.unconfined_because, scope)
+    turn, services = scope.turn, scope.services
+    if command.extra is not None:
+        turn = replace(turn, permissions=widened(turn.permissions, **command.extra._asdict()))
+    pool = await services.pool.ready()
+    return confinement(turn, services, runtime_dir=pool.runtime_dir)
+
+
+def _unconfined(because: str, scope: ToolScope) -> Confinement:
+    return Confinement(unconfined_because=because, limits=scope.services.limits)

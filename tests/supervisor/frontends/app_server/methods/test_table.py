@@ -1,0 +1,23 @@
+"""The table names every method, where it is."""
+
+from pathlib import Path
+
+from pycodex.supervisor.frontends.app_server import methods
+from pycodex.supervisor.frontends.app_server.methods import table
+
+NO_METHODS = {"__init__", "calls", "table"}
+
+
+def test_table_and_files_agree() -> None:
+    folder = Path(methods.__file__).parent
+    files = {path.stem for path in folder.glob("*.py")} - NO_METHODS
+    assert files == set(table.FILE_OF.values())
+    found = {name: file for file in files for name in table.methods_in(file)}
+    assert found == table.FILE_OF
+
+
+def test_unknown_method_is_none() -> None:
+    assert table.find("no/such") is None
+    method = table.find("thread/start")
+    assert method is not None
+    assert method.name == "thread/start"
