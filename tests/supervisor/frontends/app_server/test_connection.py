@@ -1,6 +1,7 @@
 """One client: what it may send, what it hears, and that nobody else suffers from it."""
 
 import json
+import math
 
 import pytest
 import trio
@@ -119,9 +120,9 @@ class DeafWire:
 
     async def receive(self) -> bytes:
         await trio.lowlevel.checkpoint()
-        if self._lines:
-            return self._lines.pop(0)
-        await trio.sleep_forever()
+        if not self._lines:
+            await trio.sleep(math.inf)
+        return self._lines.pop(0)
 
     async def send(self, _message: bytes) -> None:
         await trio.sleep_forever()
