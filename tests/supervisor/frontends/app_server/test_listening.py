@@ -79,7 +79,7 @@ async def test_elsewhere_is_let_in_by_token_only(place: Place) -> None:
         assert await status(url, f"{upgrade}\nAuthorization: Bearer wrong") == "401"
         token = token_in(str(place.home))
         assert stat.S_IMODE((place.home / "app-server-token").stat().st_mode) == 0o600
-        async with open_websocket_url(url, extra_headers=[("Authorization", f"Bearer {token}")]) as socket:
+        async with open_websocket_url(url, extra_headers=[(b"Authorization", f"Bearer {token}".encode())]) as socket:
             await socket.send_message(json.dumps(HELLO))
             assert "result" in json.loads(await socket.get_message())
 
