@@ -5,7 +5,8 @@ no place from others for long: number, length and time are bounded. Gives files 
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
 
 from pycodex.protocol.frames import STDOUT
 from pycodex.supervisor.commands.one_off import OneOff, Wish
@@ -23,14 +24,12 @@ Add = Callable[[list[Candidate]], None]
 
 async def list_files(workplace: Workplace, roots: Sequence[str], add: Add) -> None:
     """Until all were told to `add`, or as many as there may be. Raises ModelFacing if nothing can be listed."""
-    cwd = workplace.config.cwd
-    reader = _Reader([(os.path.normpath(os.path.join(cwd, root)), root) for root in roots], add)
-    env: dict[str, str | None] = {**with_own_programs(workplace.env)}
+    reader = _Reader([_Root.named(root, workplace.config.cwd) for root in roots], add)
     wish = Wish(
-        argv=(*_ARGV, *(path for path, _ in reader.roots)),
+        argv=(*_ARGV, *(root.path for root in reader.roots)),
         cwd="/",
         permissions=LOOKING,
-        env={"PATH": env["PATH"]},
+        env={"PATH": with_own_programs(workplace.env)["PATH"]},
         timeout_ms=_TIMEOUT_MS,
         cap_bytes=_MAX_OUTPUT_BYTES,
     )
@@ -39,17 +38,33 @@ async def list_files(workplace: Workplace, roots: Sequence[str], add: Add) -> No
     await command.run(workplace)
 
 
+class _Root(NamedTuple):
+    """`name` is what the client calls it."""
+
+    path: str
+    name: str
+
+    @classmethod
+    def named(cls, name: str, cwd: str) -> "_Root":
+        return cls(os.path.normpath(os.path.join(cwd, name)), name)
+
+    @property
+    def prefix(self) -> bytes:
+        return f"{self.path.rstrip('/')}/".encode(errors="surrogateescape")
+
+
 class _Reader:
     """Cuts what ripgrep says into files."""
 
-    def __init__(self, roots: Sequence[tuple[str, str]], add: Add) -> None:
+    def __init__(self, roots: Sequence[_Root], add: Add) -> None:
         # The deepest first: a file belongs to the nearest root above it.
-        self.roots = sorted(roots, key=lambda root: -root[0].count("/"))
-        self._prefixes = [(f"{path.rstrip('/')}/".encode(errors="surrogateescape"), name) for path, name in self.roots]
+        self.roots = sorted(roots, key=lambda root: -root.path.count("/"))
+        self._prefixes = [(root.prefix, root.name) for root in self.roots]
         self._add = add
         self._left = MAX_FILES
         self._rest = b""
-        self.enough = _nothing
+        self.enough: Callable[[], Awaitable[None]] | None = None
+        """Called once no more files are taken."""
 
     async def read(self, stream: str, data: bytes, is_last: bool) -> None:
         del is_last
@@ -59,7 +74,7 @@ class _Reader:
         found = [candidate for name in names[: self._left] if (candidate := self._candidate(name)) is not None]
         self._left -= min(self._left, len(names))
         self._add(found)
-        if not self._left:
+        if not self._left and self.enough is not None:
             await self.enough()
 
     def _candidate(self, name: bytes) -> Candidate | None:
@@ -71,7 +86,3 @@ class _Reader:
                 except UnicodeDecodeError:
                     return None
         return None
-
-
-async def _nothing() -> None:
-    return

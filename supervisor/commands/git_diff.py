@@ -136,8 +136,8 @@ class _Git:
 
     async def diff_from(self, sha: str) -> str:
         parts = [await self.text(*_DIFF, sha, "--")]
-        untracked = await self.lines("ls-files", "--others", "--exclude-standard")
-        for name in untracked[:_MAX_UNTRACKED]:
+        untracked = (await self.text("ls-files", "--others", "--exclude-standard", "-z")).split("\0")
+        for name in filter(None, untracked[:_MAX_UNTRACKED]):
             try:
                 parts.append(await self.text(*_DIFF, "--binary", "--no-index", "--", "/dev/null", name))
             except (_GitFailed, UnicodeDecodeError):

@@ -82,7 +82,7 @@ class Wish:
     has_stdin: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """Streams are empty if they were told piece by piece."""
 
@@ -182,7 +182,12 @@ class OneOff:
             elif isinstance(fact, Refused):
                 raise NotStarted(fact.text)
             elif isinstance(fact, Exited):
-                return Outcome(self._exit_code(fact), *map(bytes, streams.values()), is_cut=fact.dropped_bytes > 0)
+                return Outcome(
+                    exit_code=self._exit_code(fact),
+                    stdout=bytes(streams[STDOUT]),
+                    stderr=bytes(streams[STDERR]),
+                    is_cut=fact.dropped_bytes > 0,
+                )
         raise NotStarted("its worker never told its end")
 
     def _exit_code(self, exited: Exited) -> int:

@@ -7,6 +7,7 @@ and of all ways to match the best one counts. Pure; what is measured and how man
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 _MATCH = 16
@@ -190,7 +191,7 @@ def _score_of(indices: Sequence[int], haystack: _Haystack) -> int:
     """The score of one given way to match."""
     first_bonus = haystack.bonus(indices[0])
     score = _MATCH + first_bonus * _FIRST_FACTOR
-    for last, index in zip(indices, indices[1:], strict=False):
+    for last, index in pairwise(indices):
         bonus = haystack.bonus(index)
         if index == last + 1:
             if bonus >= _BOUNDARY and bonus > first_bonus:
@@ -300,7 +301,7 @@ class _Matrix:
                 self._enter(row, column + 1, after_gap, matched, above.carried[column])
         return row, came_from_match
 
-    def _enter(self, row: _Row, column: int, after_gap: int, matched: int, carried: int) -> None:  # noqa: PLR0913
+    def _enter(self, row: _Row, column: int, after_gap: int, matched: int, carried: int) -> None:
         bonus = self._bonus[column]
         skipping = after_gap + bonus
         inherited = max(carried, _CONSECUTIVE)

@@ -80,7 +80,7 @@ def facts_of(path: str) -> Facts:
 
 def read_directory(path: str) -> list[Entry]:
     """By name. A link that leads nowhere is neither file nor directory."""
-    entries = []
+    entries: list[Entry] = []
     with os.scandir(path) as found:
         for entry in found:
             if len(entries) >= MAX_ENTRIES:

@@ -19,6 +19,7 @@ from pycodex.protocol.app.legacy import GetAuthStatusParams
 from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.auth.auth_file import API_KEY
 from pycodex.supervisor.auth.login import Login, current_login, log_in_with_key, log_out
+from pycodex.supervisor.frontends.app_server.latest_config import latest_config
 from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, Caller, Json, Method, RpcError, Server
 
 _NO_CHATGPT = "ChatGPT login is not supported; log in with an API key (`type` is `apiKey`)"
@@ -63,7 +64,7 @@ async def read_rate_limits(caller: Caller, params: None) -> Json:
 
 async def start_login(caller: Caller, params: LoginAccountParams) -> Json:
     server, wish = caller.server, params.root
-    config = server.load_config()
+    config = latest_config(server)
     if not isinstance(wish, ApiKeyLoginAccountParams):
         if config.forced_login_method == "api":
             raise RpcError("ChatGPT login is disabled. Use API key login instead.")
@@ -112,7 +113,7 @@ async def _tell_account(caller: Caller) -> None:
 
 
 def _needs_openai(server: Server) -> bool:
-    return server.load_config().provider.requires_openai_auth
+    return latest_config(server).provider.requires_openai_auth
 
 
 async def _login(server: Server) -> Login | None:

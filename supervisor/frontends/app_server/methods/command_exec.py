@@ -26,6 +26,7 @@ from pycodex.supervisor.commands.one_off import NoLongerRunning, NotStarted, Not
 from pycodex.supervisor.commands.workplace import Workplace
 from pycodex.supervisor.config.config import Config
 from pycodex.supervisor.config.requirements import demanded_here, mode_refusal
+from pycodex.supervisor.frontends.app_server.latest_config import latest_config
 from pycodex.supervisor.frontends.app_server.method import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -49,7 +50,7 @@ _running: WeakKeyDictionary[trio.Nursery, dict[str, OneOff]] = WeakKeyDictionary
 
 async def run(caller: Caller, params: CommandExecParams) -> Json:
     _check(params)
-    config = caller.server.load_config()
+    config = latest_config(caller.server)
     permissions = _permissions(config, params, caller.server.env)
     command = OneOff(_wish(config, params, permissions), _teller(caller, params))
     commands = _running.setdefault(caller.nursery, {})

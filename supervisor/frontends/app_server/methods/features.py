@@ -6,6 +6,7 @@ Owns the form of the answer. Everything in it is known to `config/features` and 
 from pycodex.protocol.app.catalogue import ExperimentalFeatureListParams
 from pycodex.supervisor.config import features
 from pycodex.supervisor.config.feature_menu import ENTRIES, ORDER
+from pycodex.supervisor.frontends.app_server.latest_config import latest_config
 from pycodex.supervisor.frontends.app_server.method import Caller, Json, Method
 from pycodex.supervisor.frontends.app_server.paging import page
 
@@ -19,7 +20,7 @@ _STAGES = {
 
 
 async def list_features(caller: Caller, params: ExperimentalFeatureListParams) -> Json:
-    on = caller.server.load_config().features
+    on = latest_config(caller.server).features
     names, cursor = page(ORDER, cursor=params.cursor, limit=params.limit, what="feature flags")
     return {"data": [_told(name, is_on=name in on) for name in names], "nextCursor": cursor}
 

@@ -21,6 +21,7 @@ from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.frames import BadFrame
 from pycodex.supervisor.commands.file_listing import list_files
 from pycodex.supervisor.commands.workplace import Workplace
+from pycodex.supervisor.frontends.app_server.latest_config import latest_config
 from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, Caller, Json, Method, RpcError, Server
 from pycodex.supervisor.workspace.file_search import Candidate, Found, best_matches
 
@@ -72,7 +73,7 @@ def _check_roots(roots: Sequence[str]) -> None:
 
 
 def _workplace(server: Server) -> Workplace:
-    return Workplace(config=server.load_config(), env=server.env, pool=server.pool)
+    return Workplace(config=latest_config(server), env=server.env, pool=server.pool)
 
 
 async def _list_into(candidates: list[Candidate], workplace: Workplace, roots: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from pycodex.protocol.app.legacy import (
 from pycodex.supervisor.commands.git_diff import diff_to_remote
 from pycodex.supervisor.commands.workplace import Workplace
 from pycodex.supervisor.config.early import quoted
+from pycodex.supervisor.frontends.app_server.latest_config import latest_config
 from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, Caller, Json, Method, RpcError
 from pycodex.supervisor.rollout.head import read_head
 from pycodex.supervisor.rollout.listing import find_by_id
@@ -25,7 +26,7 @@ from pycodex.supervisor.rollout.listing import find_by_id
 
 async def diff(caller: Caller, params: GitDiffToRemoteParams) -> Json:
     server = caller.server
-    workplace = Workplace(config=server.load_config(), env=server.env, pool=server.pool)
+    workplace = Workplace(config=latest_config(server), env=server.env, pool=server.pool)
     found = await diff_to_remote(workplace, params.cwd)
     if found is None:
         raise RpcError(f"failed to compute git diff to remote for cwd: {quoted(params.cwd)}")
@@ -40,7 +41,7 @@ async def summarize(caller: Caller, params: GetConversationSummaryParams) -> Jso
             raise RpcError(f"no rollout found for conversation id {wish.conversation_id}")
     else:
         path = os.path.join(server.codex_home, wish.rollout_path)
-    provider = server.load_config().provider.id
+    provider = latest_config(server).provider.id
     try:
         summary = await trio.to_thread.run_sync(partial(_summary, path, provider), abandon_on_cancel=True)
     except OSError as error:

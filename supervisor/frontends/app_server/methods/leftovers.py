@@ -94,9 +94,7 @@ METHODS = (
     Method(name="externalAgentConfig/detect", params=ExternalAgentConfigDetectParams, run=detect_agents),
     Method(name="externalAgentConfig/import", params=ExternalAgentConfigImportParams, run=import_agents),
     Method(name="windowsSandbox/setupStart", params=WindowsSandboxSetupStartParams, run=set_up_windows_sandbox),
-    Method(
-        name="thread/realtime/start", params=ThreadRealtimeStartParams, run=refuse_realtime, experimental=True
-    ),
+    Method(name="thread/realtime/start", params=ThreadRealtimeStartParams, run=refuse_realtime, experimental=True),
     Method(
         name="thread/realtime/appendAudio",
         params=ThreadRealtimeAppendAudioParams,

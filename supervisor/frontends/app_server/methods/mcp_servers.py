@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pycodex.protocol.app.mcp_servers import ListMcpServerStatusParams, McpServerOauthLoginParams
+from pycodex.supervisor.frontends.app_server.latest_config import latest_config
 from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, Caller, Json, Method, RpcError, Server
 from pycodex.supervisor.frontends.app_server.paging import page
 
@@ -19,7 +20,7 @@ async def list_status(caller: Caller, params: ListMcpServerStatusParams) -> Json
 
 
 def _configured(server: Server) -> Mapping[str, Any]:
-    servers: Mapping[str, Any] = server.load_config().settings.values.get("mcp_servers", {})
+    servers: Mapping[str, Any] = latest_config(server).settings.values.get("mcp_servers", {})
     return servers
 
 
@@ -43,7 +44,7 @@ def _has_token(server: Mapping[str, Any]) -> bool:
 async def reload(caller: Caller, params: None) -> Json:
     del params
     # There is nothing to connect anew, but a mistake in the settings is told.
-    caller.server.load_config()
+    latest_config(caller.server)
     return {}
 
 

@@ -9,6 +9,7 @@ import trio
 
 from pycodex.protocol.app.catalogue import CollaborationModeListParams, ModelListParams
 from pycodex.supervisor.config.config import Config
+from pycodex.supervisor.frontends.app_server.latest_config import latest_config
 from pycodex.supervisor.frontends.app_server.method import Caller, Json, Method
 from pycodex.supervisor.frontends.app_server.paging import page
 from pycodex.supervisor.model.catalog import Catalog, OfferedModel, read_catalog
@@ -25,7 +26,7 @@ _NO_EFFORT = "none"
 
 
 async def list_models(caller: Caller, params: ModelListParams) -> Json:
-    config = caller.server.load_config()
+    config = latest_config(caller.server)
     offered = await trio.to_thread.run_sync(partial(_offered, config))
     models = [model for model in offered if params.include_hidden or not model.is_hidden]
     found, cursor = page(models, cursor=params.cursor, limit=params.limit, what="models")

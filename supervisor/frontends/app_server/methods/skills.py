@@ -15,6 +15,7 @@ from pycodex.supervisor.config.values import set_skill
 from pycodex.supervisor.context.configured_skills import configured_skills
 from pycodex.supervisor.context.skill_interface import read_interface
 from pycodex.supervisor.context.skills import Skill
+from pycodex.supervisor.frontends.app_server.latest_config import latest_config
 from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, Caller, Json, Method, RpcError, Server
 
 MAX_DIRECTORIES = 100
@@ -22,7 +23,7 @@ MAX_DIRECTORIES = 100
 
 async def list_skills(caller: Caller, params: SkillsListParams) -> Json:
     server = caller.server
-    cwds = params.cwds or [server.load_config().cwd]
+    cwds = params.cwds or [latest_config(server).cwd]
     if len(cwds) > MAX_DIRECTORIES:
         raise RpcError(f"skills/list of {len(cwds)} cwds is more than {MAX_DIRECTORIES}")
     roots = _extra_roots(params)
