@@ -4,6 +4,7 @@ from bench.figures import Topic
 from bench.topics import (
     cold_start,
     concurrency,
+    decision,
     dispatch,
     exec_turn,
     flood,
@@ -28,5 +29,6 @@ TOPICS: tuple[Topic, ...] = (
     sandbox_command.TOPIC,
     exec_turn.TOPIC,
     tool_calls.TOPIC,
+    decision.TOPIC,
     imports.TOPIC,
 )

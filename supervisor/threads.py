@@ -313,7 +313,14 @@ class ThreadManager:
         history.record(origin.items, model.info.truncation)
         journal = Journal(history, origin.file, outbox, tells_work=origin.terms.tells_work)
         identity = origin.terms.identity or self._identity
-        basis = basis_of(config, model, thread_id=origin.thread_id, instructions=origin.instructions, env=self._env)
+        basis = basis_of(
+            config,
+            model,
+            thread_id=origin.thread_id,
+            instructions=origin.instructions,
+            env=self._env,
+            rules=origin.rules,
+        )
         origin.notes += basis.notes
         state = ThreadState(
             thread_id=origin.thread_id,

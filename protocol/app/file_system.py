@@ -72,3 +72,28 @@ class FsWriteFileParams(Params):
 
 class FsWriteFileResponse(Wire):
     pass
+
+
+# What follows is not in 0.116.
+
+
+class FsWatchParams(Params):
+    watch_id: str
+    path: AbsolutePathBuf
+
+
+class FsWatchResponse(Wire):
+    path: AbsolutePathBuf
+
+
+class FsUnwatchParams(Params):
+    watch_id: str
+
+
+class FsUnwatchResponse(Wire):
+    pass
+
+
+class FsChangedNotification(Wire):
+    watch_id: str
+    changed_paths: list[AbsolutePathBuf]

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pycodex.protocol.app.wire import I64, Named, Params, Sparse, Wire
+from pycodex.protocol.app.wire import I64, Named, Params, Wire
 
 ThreadGoalStatus = Annotated[
     Literal["active", "paused", "blocked", "usageLimited", "budgetLimited", "complete"], Named("ThreadGoalStatus")
@@ -49,7 +49,7 @@ class ThreadGoalClearResponse(Wire):
 
 class ThreadGoalUpdatedNotification(Wire):
     thread_id: str
-    turn_id: Sparse[str | None] = None
+    turn_id: str | None = None
     goal: ThreadGoal
 
 

@@ -1,8 +1,10 @@
 """Programs that run at certain points of a turn, and how they went."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pycodex.protocol.app.wire import I64, Named, Wire
+from pydantic import Field
+
+from pycodex.protocol.app.wire import I64, Named, Params, PathText, Sparse, Wire
 
 HookEventName = Annotated[Literal["sessionStart", "userPromptSubmit", "stop"], Named("HookEventName")]
 
@@ -55,3 +57,21 @@ class HookStartedNotification(Wire):
     thread_id: str
     turn_id: str | None = None
     run: HookRunSummary
+
+
+# What follows is not in 0.116.
+
+
+class HooksListParams(Params):
+    cwds: Sparse[list[PathText]] = Field(default_factory=list)
+
+
+class HooksListEntry(Wire):
+    cwd: str
+    hooks: list[Any]
+    warnings: list[str]
+    errors: list[Any]
+
+
+class HooksListResponse(Wire):
+    data: list[HooksListEntry]

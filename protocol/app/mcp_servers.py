@@ -78,3 +78,41 @@ class McpServerOauthLoginCompletedNotification(Wire):
     name: str
     success: bool
     error: Sparse[str | None] = None
+
+
+# What follows is not in 0.116.
+
+
+class McpServerToolCallParams(Params):
+    thread_id: str
+    server: str
+    tool: str
+    arguments: Any = None
+    meta: Annotated[Any, Field(alias="_meta")] = None
+
+
+class McpServerToolCallResponse(Wire):
+    content: list[Any]
+    structured_content: Sparse[Any] = None
+    is_error: Sparse[bool | None] = None
+    meta: Annotated[Sparse[Any], Field(alias="_meta")] = None
+
+
+class McpResourceReadParams(Params):
+    thread_id: str | None = None
+    server: str
+    uri: str
+
+
+class McpResourceReadResponse(Wire):
+    contents: list[Any]
+
+
+McpServerStartupState = Annotated[Literal["starting", "ready", "failed", "cancelled"], Named("McpServerStartupState")]
+
+
+class McpServerStatusUpdatedNotification(Wire):
+    thread_id: str | None = None
+    name: str
+    status: McpServerStartupState
+    error: str | None = None

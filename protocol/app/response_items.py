@@ -5,9 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from pycodex.protocol.app.items import MessagePhase
+from pycodex.protocol.app.user_input import ImageDetail
 from pycodex.protocol.app.wire import SNAKE, U64, Named, Sparse, Synonyms, Variant, Wire
-
-ImageDetail = Annotated[Literal["auto", "low", "high", "original"], Named("ImageDetail")]
 
 
 class InputTextContentItem(Variant):

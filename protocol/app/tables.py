@@ -25,7 +25,9 @@ from pycodex.protocol.app import (
     item_events,
     legacy,
     mcp_servers,
+    newer_threads,
     plugins,
+    processes,
     questions,
     realtime,
     skills,
@@ -221,9 +223,33 @@ NEWER_REQUESTS: dict[str, Request] = {
     "thread/goal/set": Request(goals.ThreadGoalSetParams, goals.ThreadGoalSetResponse),
     "thread/goal/get": Request(goals.ThreadGoalGetParams, goals.ThreadGoalGetResponse),
     "thread/goal/clear": Request(goals.ThreadGoalClearParams, goals.ThreadGoalClearResponse),
+    "thread/turns/list": Request(newer_threads.ThreadTurnsListParams, newer_threads.ThreadTurnsListResponse),
+    "thread/items/list": Request(newer_threads.ThreadItemsListParams, newer_threads.ThreadItemsListResponse),
+    "thread/delete": Request(newer_threads.ThreadDeleteParams, newer_threads.ThreadDeleteResponse),
+    "thread/inject_items": Request(newer_threads.ThreadInjectItemsParams, newer_threads.ThreadInjectItemsResponse),
+    "thread/shellCommand": Request(newer_threads.ThreadShellCommandParams, newer_threads.ThreadShellCommandResponse),
+    "thread/settings/update": Request(
+        newer_threads.ThreadSettingsUpdateParams, newer_threads.ThreadSettingsUpdateResponse
+    ),
+    "hooks/list": Request(hooks.HooksListParams, hooks.HooksListResponse),
+    "mcpServer/tool/call": Request(mcp_servers.McpServerToolCallParams, mcp_servers.McpServerToolCallResponse),
+    "mcpServer/resource/read": Request(mcp_servers.McpResourceReadParams, mcp_servers.McpResourceReadResponse),
+    "fs/watch": Request(file_system.FsWatchParams, file_system.FsWatchResponse),
+    "fs/unwatch": Request(file_system.FsUnwatchParams, file_system.FsUnwatchResponse),
+    "process/spawn": Request(processes.ProcessSpawnParams, processes.ProcessSpawnResponse),
+    "process/writeStdin": Request(processes.ProcessWriteStdinParams, processes.ProcessWriteStdinResponse),
+    "process/resizePty": Request(processes.ProcessResizePtyParams, processes.ProcessResizePtyResponse),
+    "process/kill": Request(processes.ProcessKillParams, processes.ProcessKillResponse),
 }
 
 NEWER_NOTIFICATIONS: dict[str, Any] = {
     "thread/goal/updated": goals.ThreadGoalUpdatedNotification,
     "thread/goal/cleared": goals.ThreadGoalClearedNotification,
+    "thread/deleted": newer_threads.ThreadDeletedNotification,
+    "thread/settings/updated": newer_threads.ThreadSettingsUpdatedNotification,
+    "warning": newer_threads.WarningNotification,
+    "mcpServer/startupStatus/updated": mcp_servers.McpServerStatusUpdatedNotification,
+    "fs/changed": file_system.FsChangedNotification,
+    "process/outputDelta": processes.ProcessOutputDeltaNotification,
+    "process/exited": processes.ProcessExitedNotification,
 }

@@ -3,7 +3,9 @@
 from typing import Annotated, Literal
 
 from pycodex.protocol.app.threads import Thread
-from pycodex.protocol.app.wire import U32, Named, Params, Sparse, Wire
+from pycodex.protocol.app.wire import U32, Named, Newer, Params, Sparse, Wire
+
+SortDirection = Annotated[Literal["asc", "desc"], Named("SortDirection")]
 
 ThreadSortKey = Annotated[Literal["created_at", "updated_at"], Named("ThreadSortKey")]
 
@@ -35,6 +37,7 @@ class ThreadListParams(Params):
     archived: bool | None = None
     cwd: str | None = None
     search_term: str | None = None
+    sort_direction: Newer[SortDirection | None] = None
 
 
 class ThreadListResponse(Wire):

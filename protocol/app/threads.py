@@ -106,3 +106,4 @@ class Thread(Wire):
     recency_at: Newer[I64 | None] = None
     history_mode: Newer[str | None] = None
     originator: Newer[str | None] = None
+    thread_source: Newer[str | None] = None

@@ -4,7 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pycodex.protocol.app.wire import Named, PathText, Usize, Variant, Wire
+from pycodex.protocol.app.wire import Named, Newer, PathText, Usize, Variant, Wire
+
+ImageDetail = Annotated[Literal["auto", "low", "high", "original"], Named("ImageDetail")]
 
 
 class ByteRange(Wire):
@@ -26,11 +28,13 @@ class TextUserInput(Variant):
 class ImageUserInput(Variant):
     type: Literal["image"] = "image"
     url: str
+    detail: Newer[ImageDetail | None] = None
 
 
 class LocalImageUserInput(Variant):
     type: Literal["localImage"] = "localImage"
     path: PathText
+    detail: Newer[ImageDetail | None] = None
 
 
 class SkillUserInput(Variant):

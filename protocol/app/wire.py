@@ -113,7 +113,7 @@ ABSOLUTE = Mark("an absolute path")
 
 
 def _is_unset(value: object) -> bool:
-    return value is None or value is False or value == []
+    return value is None
 
 
 Sparse = Annotated[T, SPARSE, Field(exclude_if=_is_unset)]

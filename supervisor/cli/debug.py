@@ -123,7 +123,7 @@ def _show(request: "ExecRequest", *, instructions_only: bool) -> int:
     inputs: list[UserInput] = [LocalImage(path=path) for path in request.images]
     if request.prompt is not None:
         inputs.append(Text(text=read_prompt(request, tell=complain)))
-    seen = trio.run(partial(preview, start.config, inputs, env=start.env))
+    seen = trio.run(partial(preview, start.config, inputs, env=start.env, rules=start.rules))
     for line in (*start.config.unknown_keys, *(f"warning: {text}" for text in seen.warnings)):
         complain(line)
     say(seen.instructions if instructions_only else json.dumps(seen.input, indent=2, ensure_ascii=prefers_ascii()))

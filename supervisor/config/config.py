@@ -11,6 +11,7 @@ from pycodex.protocol.confinement import Limits
 from pycodex.protocol.permissions import DANGER_FULL_ACCESS, Permissions
 from pycodex.supervisor.config.early import Settings
 from pycodex.supervisor.config.provider import Provider
+from pycodex.supervisor.config.required_rules import RequiredRule
 from pycodex.supervisor.config.shell_environment import ShellEnvironmentPolicy
 
 
@@ -83,6 +84,8 @@ class Config:
     approval_policy: str | dict[str, Any]
     """A word, or `{"granular": {...}}`."""
     approvals_reviewer: str
+    required_rules: tuple[RequiredRule, ...]
+    """What an administrator forbids, or wants to be asked about."""
     permissions: Permissions
     landlock_only: bool
     limits: Limits

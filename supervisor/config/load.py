@@ -96,6 +96,7 @@ class _Choice:
             "deny_read_defaults": sandbox_settings.deny_read_defaults(self.settings),
             "approval_policy": self._approval_policy(),
             "approvals_reviewer": self.either("approvals_reviewer"),
+            "required_rules": self.demanded.rules,
             "web_search": self._web_search(on),
             "allowed_web_search": requirements.allowed_web_search(self.demanded.web_search_modes),
             "web_search_options": self._web_search_options(),

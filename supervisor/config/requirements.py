@@ -15,6 +15,7 @@ from pycodex.supervisor.config.early import BadConfig, Layer
 from pycodex.supervisor.config.features import ALIASES, NAMES
 from pycodex.supervisor.config.kinds import ANY, BOOLEAN, Choice, Names, Table, first_mismatch
 from pycodex.supervisor.config.kinds import Sequence as SequenceKind
+from pycodex.supervisor.config.required_rules import RequiredRule, required_rules
 from pycodex.supervisor.config.schema import APPROVAL_POLICY, SANDBOX_MODE, WEB_SEARCH_MODE
 
 REQUIREMENTS_FILE = "requirements file"
@@ -51,6 +52,7 @@ class Requirements(NamedTuple):
     sandbox_modes: Allowed | None = None
     web_search_modes: Allowed | None = None
     features: Mapping[str, bool] = MappingProxyType({})
+    rules: tuple[RequiredRule, ...] = ()
     source: str = ""
 
 
@@ -81,6 +83,7 @@ def read_requirements(system_dir: str, managed: Layer | None) -> Requirements:
         sandbox_modes=modes,
         web_search_modes=allowed("allowed_web_search_modes"),
         features=said.get("features", {}),
+        rules=required_rules(said.get("rules"), path),
         source=path,
     )
 

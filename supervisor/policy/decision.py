@@ -68,6 +68,8 @@ class Question:
     policy: ApprovalPolicy
     restricted: bool
     """Whether the turn has a sandbox at all."""
+    unprotected: bool = False
+    """Whether what should only read is not held to that on this platform."""
     asked: str = USE_DEFAULT
     """What the model asks for beyond it: its `sandbox_permissions`."""
     prefix_rule: Sequence[str] = ()
@@ -141,7 +143,7 @@ def _by_itself(command: Sequence[str], question: Question) -> Word:
     wants_more = question.asked != USE_DEFAULT and question.restricted
     if is_known_safe(command) and not question.segments.is_complex and not wants_more:
         return Word(ALLOW, BY_SAFE_LIST)
-    if is_dangerous(command):
+    if is_dangerous(command) or question.unprotected:
         return Word(FORBIDDEN if policy == NEVER else PROMPT, BY_DANGER_LIST)
     if policy in (NEVER, ON_FAILURE):
         return Word(ALLOW, BY_POLICY)
@@ -195,8 +197,8 @@ def _telling(said: Sequence[Word], decision: str) -> RuleMatch | None:
 def _ask_to_retry(parts: Sequence[Part], question: Question) -> Ask:
     amendment = None
     # To allow one part of several would not free the command the next time.
-    if len(parts) == 1 and not parts[0].has_rule and _may_be_offered(parts[0].command, question):
-        amendment = parts[0].command
+    if len(parts) == 1 and not parts[0].has_rule and not question.segments.is_complex:
+        amendment = parts[0].command if _may_be_offered(parts[0].command, question) else None
     return Ask(reason=RETRY_REASON, amendment=amendment, then=Run(unconfined_because=APPROVED_BY_USER))
 
 

@@ -1,12 +1,12 @@
 """Which rule files there are, and what they say together.
 
 Owns where rules are looked for and in which order, that a project's own count only where it is trusted, and the texts
-about files that cannot be used. Only regular files count: no links, no pipes. Where there are none, nothing is loaded
-and nothing started.
+about files that cannot be used. Only regular files count: no links, no pipes. Rules that an administrator demands are
+added to theirs. Where there are no files, nothing is loaded and nothing started.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from errno import EFBIG, EINVAL
 from stat import S_ISREG
 
@@ -14,8 +14,9 @@ from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.config.config import Config
 from pycodex.supervisor.config.early import SYSTEM_DIR
 from pycodex.supervisor.config.layers import project_folders
+from pycodex.supervisor.config.required_rules import RequiredRule
 from pycodex.supervisor.config.trust import Trust
-from pycodex.supervisor.policy.rules import Rules
+from pycodex.supervisor.policy.rules import PrefixRule, Rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,10 +35,22 @@ class BadRules(UserFacing):
 
 
 def load_rules(config: Config, *, system_dir: str = SYSTEM_DIR) -> Rules:
-    """All rules that hold for this configuration. Raises BadRules."""
+    """All rules that hold for this configuration: those of files, then those of an administrator. Raises BadRules."""
     paths = rule_paths(config, system_dir=system_dir)
-    if not paths:
-        return Rules()
+    rules = _evaluated(paths) if paths else Rules()
+    demanded = tuple(rule for required in config.required_rules for rule in _demanded(required))
+    return rules.replace(prefix_rules=(*rules.prefix_rules, *demanded)) if demanded else rules
+
+
+def _demanded(required: RequiredRule) -> Iterator[PrefixRule]:
+    programs, *rest = required.pattern
+    for program in programs:
+        yield PrefixRule(
+            program=program, rest=tuple(rest), decision=required.decision, justification=required.justification
+        )
+
+
+def _evaluated(paths: Sequence[str]) -> Rules:
     from pycodex.supervisor.policy.rule_language import RuleError, Source
     from pycodex.supervisor.policy.rule_process import evaluated
 

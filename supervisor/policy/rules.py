@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 ALLOW, PROMPT, FORBIDDEN = "allow", "prompt", "forbidden"
 _STRICTNESS = {ALLOW: 0, PROMPT: 1, FORBIDDEN: 2}
 DECISIONS = tuple(_STRICTNESS)
+_MOST_TOLD = 1000
 
 
 def strictest(decisions: "Iterable[str]") -> str:
@@ -100,6 +101,13 @@ class Rules(Record):
         """Whether the rule names a program only by its name, and nobody has said that this path is that program."""
         program = match.resolved_program
         return program is not None and all(program not in host.paths for host in self.host_executables)
+
+    def allowed_prefixes(self) -> "tuple[tuple[str, ...], ...]":
+        """The first words of commands that rules allow; of alternatives, each, as long as there are not too many."""
+        from itertools import islice, product
+
+        allowed = (rule for rule in self.prefix_rules if rule.decision == ALLOW)
+        return tuple(islice((words for rule in allowed for words in product((rule.program,), *rule.rest)), _MOST_TOLD))
 
     def amended(self, words: "Sequence[str]") -> "Rules":
         """With one more rule, which allows commands that start with these words."""

@@ -17,6 +17,7 @@ from pycodex.supervisor.context.instructions import base_instructions
 from pycodex.supervisor.context.project_docs import DocSettings, user_instructions
 from pycodex.supervisor.context.skills import Found, Skill, disabled_paths, find_skills, listing, skill_roots
 from pycodex.supervisor.model.catalog import Catalog, ModelSettings, read_catalog
+from pycodex.supervisor.policy.rules import Rules
 from pycodex.supervisor.session.settings import Settings, TurnMaker, first_settings
 from pycodex.supervisor.workspace.roots import directories_down
 
@@ -55,7 +56,15 @@ class Basis:
     """What was found wrong with files that are done without."""
 
 
-def basis_of(config: Config, model: ThreadModel, *, thread_id: str, instructions: str, env: Mapping[str, str]) -> Basis:
+def basis_of(
+    config: Config,
+    model: ThreadModel,
+    *,
+    thread_id: str,
+    instructions: str,
+    env: Mapping[str, str],
+    rules: Rules,
+) -> Basis:
     notes: list[str] = []
     command_env = command_environment(config.shell_environment_policy, env, thread_id)
     found = _skills(config, env)
@@ -70,6 +79,7 @@ def basis_of(config: Config, model: ThreadModel, *, thread_id: str, instructions
             instructions_override=config.model_instructions,
             tmpdir=command_env.get("TMPDIR"),
             skills=listing(found.skills),
+            allowed_prefixes=rules.allowed_prefixes(),
         ),
         command_env=command_env,
         notes=tuple(notes),

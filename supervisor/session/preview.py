@@ -14,6 +14,7 @@ from pycodex.protocol.user_input import UserInput
 from pycodex.supervisor.config.config import Config
 from pycodex.supervisor.context import user_message
 from pycodex.supervisor.context.history import History
+from pycodex.supervisor.policy.rules import Rules
 from pycodex.supervisor.rollout.writer import RolloutWriter
 from pycodex.supervisor.session.basis import ThreadModel, basis_of
 from pycodex.supervisor.session.journal import Journal
@@ -31,11 +32,12 @@ class Preview:
     warnings: tuple[str, ...]
 
 
-async def preview(config: Config, inputs: Sequence[UserInput], *, env: Mapping[str, str]) -> Preview:
+async def preview(config: Config, inputs: Sequence[UserInput], *, env: Mapping[str, str], rules: Rules) -> Preview:
     """The first request of a new thread. Without inputs there is no message of the person's in it."""
     thread_id = new_thread_id()
     model = ThreadModel(config)
-    basis = basis_of(config, model, thread_id=thread_id, instructions=model.instructions(config), env=env)
+    instructions = model.instructions(config)
+    basis = basis_of(config, model, thread_id=thread_id, instructions=instructions, env=env, rules=rules)
     outbox = Outbox()
     journal = Journal(History(), RolloutWriter.ephemeral(), outbox)
     turn = basis.turns.turn(basis.settings, turn_id=new_turn_id(), output_schema=None)

@@ -65,7 +65,7 @@ class _Runs:
         self._wait_s = wait_s
         self._last: Process | None = None
 
-    async def attempt(self, confined: Confinement, may_retry: bool) -> Process:  # noqa: FBT001
+    async def attempt(self, confined: Confinement, may_retry: bool) -> Process:
         # A process whose place another one takes was told to have begun, and that once is enough.
         has_begun = self._last is not None
         self._last = process = await self._started(confined, has_begun=has_begun, on_trial=may_retry)

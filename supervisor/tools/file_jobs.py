@@ -28,7 +28,7 @@ async def run_job(
 ) -> "FileAnswer":
     """Raises ModelFacing: JobFailed with the job's own text, or what kept it from being run.
 
-    `confine` may change what the turn allows, where policy has a say in it. With `finish` a job that has begun is not ended half-way.
+    `confine` may change what the turn allows. With `finish` a job that has begun is not ended half-way.
     """
     turn, services = scope.turn, scope.services
     pool = await services.pool.ready()

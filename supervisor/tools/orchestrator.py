@@ -5,13 +5,14 @@ sandbox. What running means is up to the tool. It brings an attempt, which is ma
 the first one and policy and person allow another without it. The decision itself is in `policy/decision`.
 """
 
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pycodex.protocol.confinement import Confinement
 from pycodex.protocol.errors import ModelFacing
-from pycodex.protocol.permissions import DANGER_FULL_ACCESS, EXTERNAL_SANDBOX, widened
+from pycodex.protocol.permissions import DANGER_FULL_ACCESS, EXTERNAL_SANDBOX, READ_ONLY, widened
 from pycodex.supervisor.policy import escalation
 from pycodex.supervisor.tools.confine import confinement
 from pycodex.supervisor.tools.tool import ToolScope
@@ -94,6 +95,7 @@ def _verdict(command: Command, scope: ToolScope) -> "Verdict":
             rules=approvals.rules,
             policy=turn.approval_policy,
             restricted=turn.permissions.mode not in (DANGER_FULL_ACCESS, EXTERNAL_SANDBOX),
+            unprotected=sys.platform == "win32" and turn.permissions.mode == READ_ONLY,
             asked=command.asked,
             prefix_rule=command.prefix_rule,
             key=_key(command),

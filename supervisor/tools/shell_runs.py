@@ -27,9 +27,9 @@ from pycodex.protocol.events.exec import (
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.protocol.frames import STDERR, STDOUT, TIMEOUT, BadFrame, Exited, Failed, Output, Refused, RunCommand
 from pycodex.protocol.model_info import TruncationPolicy
+from pycodex.supervisor.policy import escalation
 from pycodex.supervisor.text.charset import as_text
 from pycodex.supervisor.text.truncation import truncate_formatted
-from pycodex.supervisor.policy import escalation
 from pycodex.supervisor.tools import shell_answer
 from pycodex.supervisor.tools.asking import Declined
 from pycodex.supervisor.tools.confine import environment

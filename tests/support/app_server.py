@@ -1,11 +1,12 @@
 """An app-server in this process, with a scripted model, and clients that talk with it.
 
-Owns the scratch server and the client's side of the protocol: requests, answers, waiting for what is told. Knows nothing
-of what the methods mean.
+Owns the scratch server and the client's side of the protocol: requests, answers, waiting for what is told. Knows
+nothing of what the methods mean.
 """
 
 import itertools
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -33,6 +34,15 @@ class Refused(Exception):
         self.code = error["code"]
         self.message = error["message"]
         self.data = error.get("data")
+
+
+def exactly(text: str) -> str:
+    """For `pytest.raises`: this and nothing else."""
+    return f"^{re.escape(text)}$"
+
+
+def beginning(text: str) -> str:
+    return f"^{re.escape(text)}"
 
 
 class Client:

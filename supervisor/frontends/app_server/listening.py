@@ -41,8 +41,7 @@ async def _until_asked_to_end(signals: AsyncIterator[int], server: "AppServer") 
     await anext(signals)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_cancel_at_next, signals, nursery.cancel_scope)
-        for live in server.live.all():
-            await live.idle()
+        await server.finished()
         nursery.cancel_scope.cancel()
 
 

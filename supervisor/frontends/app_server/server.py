@@ -82,6 +82,13 @@ class AppServer:
         self._connections[connection] = None
         await connection.run()
 
+    async def finished(self) -> None:
+        """Until no turn runs, and every client has been told of its end."""
+        for live in self.live.all():
+            await live.idle()
+        for connection in tuple(self._connections):
+            await connection.outgoing.empty()
+
     def forget(self, connection: Connection) -> None:
         """It is gone: threads that nobody else follows end with it."""
         self._connections.pop(connection, None)

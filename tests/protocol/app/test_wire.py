@@ -5,7 +5,11 @@ from pydantic import ValidationError
 
 from pycodex.protocol.app.approvals import CommandExecutionRequestApprovalParams, FileChangeRequestApprovalParams
 from pycodex.protocol.app.config_values import AppConfig, AppsConfig, Config
-from pycodex.protocol.app.elicitation import McpElicitationSchema, McpServerElicitationRequestResponse
+from pycodex.protocol.app.elicitation import (
+    McpElicitationBooleanSchema,
+    McpElicitationSchema,
+    McpServerElicitationRequestResponse,
+)
 from pycodex.protocol.app.threads import GitInfo
 from pycodex.protocol.app.user_input import ByteRange, TextElement, TextUserInput
 
@@ -36,9 +40,10 @@ def test_unset_fields_are_null_or_left_out_as_the_reference_has_it() -> None:
     assert asked.to_json() == {**ids, "reason": None, "grantRoot": None}
 
 
-def test_empty_text_is_not_unset() -> None:
+def test_what_is_empty_is_not_unset() -> None:
     asked = CommandExecutionRequestApprovalParams(thread_id="t", turn_id="u", item_id="i", reason="")
     assert asked.to_json()["reason"] == ""
+    assert McpElicitationBooleanSchema(type="boolean", default=False).to_json() == {"type": "boolean", "default": False}
 
 
 def test_open_shapes_keep_what_nobody_declared() -> None:

@@ -8,7 +8,7 @@ import pytest
 from pycodex.supervisor.config.config import Config, Flags
 from pycodex.supervisor.config.load import load_config
 from pycodex.supervisor.policy.rule_files import MOST_FILE_BYTES, BadRules, load_rules, rule_paths
-from pycodex.supervisor.policy.rules import Rules
+from pycodex.supervisor.policy.rules import PrefixRule, Rules
 from support.cli import run_cli
 from support.interpreter import modules_loaded_by
 
@@ -38,7 +38,8 @@ class Place:
 
     def config(self, cwd: str = "ws") -> Config:
         env = {"CODEX_HOME": str(self.root / "home"), "HOME": str(self.root)}
-        return load_config(env=env, overrides=(), cwd=str(self.root / cwd), flags=Flags())
+        system_dir = str(self.root / "etc")
+        return load_config(env=env, overrides=(), cwd=str(self.root / cwd), flags=Flags(), system_dir=system_dir)
 
     def paths(self, cwd: str = "ws") -> list[str]:
         return rule_paths(self.config(cwd), system_dir=str(self.root / "etc"))
@@ -223,3 +224,26 @@ def test_without_rule_files_nothing_is_loaded(place: Place) -> None:
     loaded = modules_loaded_by(code, env=env, cwd=str(place.root / "ws"))
     assert "pycodex.supervisor.policy.rule_files" in loaded
     assert loaded & {"starlark", "subprocess", "msgpack", "pycodex.supervisor.policy.rule_process"} == set()
+
+
+def test_rules_of_an_administrator_come_last_and_make_things_stricter(place: Place) -> None:
+    place.write("home/rules/a.rules", 'prefix_rule(["git"])\n')
+    place.write(
+        "etc/requirements.toml",
+        '[rules]\nprefix_rules = [{pattern = [{any_of = ["git", "hg"]}, {token = "push"}], decision = "forbidden"}]\n',
+    )
+    rules = place.load()
+    push = (("push",),)
+    assert rules.prefix_rules == (
+        PrefixRule(program="git"),
+        PrefixRule(program="git", rest=push, decision="forbidden"),
+        PrefixRule(program="hg", rest=push, decision="forbidden"),
+    )
+
+
+def test_rules_of_an_administrator_hold_without_any_file(place: Place) -> None:
+    place.write(
+        "etc/requirements.toml",
+        '[rules]\nprefix_rules = [{pattern = [{token = "rm"}], decision = "prompt", justification = "ask"}]\n',
+    )
+    assert place.load().prefix_rules == (PrefixRule(program="rm", decision="prompt", justification="ask"),)

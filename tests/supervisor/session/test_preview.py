@@ -11,6 +11,7 @@ import pytest
 from pycodex.protocol.ops import UserTurn
 from pycodex.protocol.user_input import LocalImage, Text, UserInput
 from pycodex.supervisor.model.scripted import Reply, say
+from pycodex.supervisor.policy.rules import PrefixRule, Rules
 from pycodex.supervisor.session.preview import preview
 from support.engine import Place, config_of, open_engine, said
 
@@ -39,7 +40,7 @@ async def test_first_request_is_shown_to_the_byte(place: Place, tmp_path: Path, 
         talk = await engine.start(*overrides, **flags)
         await talk.thread.submit(UserTurn(items=tuple(inputs)))
         await talk.ended()
-        seen = await preview(config_of(place, *overrides, **flags), inputs, env=place.env)
+        seen = await preview(config_of(place, *overrides, **flags), inputs, env=place.env, rules=Rules())
     (request,) = engine.server.requests
     assert seen.input == request.body["input"]
     assert seen.instructions == request.body["instructions"]
@@ -49,7 +50,7 @@ async def test_first_request_is_shown_to_the_byte(place: Place, tmp_path: Path, 
 async def test_without_a_task_only_the_context_is_shown(place: Place) -> None:
     furnish(place)
     place.point_at("http://127.0.0.1:9/v1")
-    seen = await preview(config_of(place), [], env=place.env)
+    seen = await preview(config_of(place), [], env=place.env, rules=Rules())
     assert [item["role"] for item in seen.input] == ["developer", "user"]
     (around,) = said(seen.input, "user")
     assert re.search(r"Be kind\..*Be brief\..*<cwd>", around, re.DOTALL)
@@ -57,7 +58,7 @@ async def test_without_a_task_only_the_context_is_shown(place: Place) -> None:
 
 async def test_nothing_is_started_and_no_session_is_kept(place: Place) -> None:
     place.point_at("http://127.0.0.1:9/v1")
-    await preview(config_of(place), [Text(text="go")], env=place.env)
+    await preview(config_of(place), [Text(text="go")], env=place.env, rules=Rules())
     assert place.sessions() == []
     assert os.listdir(place.runtime) == [], "a pool was opened"
 
@@ -69,7 +70,7 @@ async def test_what_is_left_out_is_told(place: Place) -> None:
     broken.write_text("no head\n")
     place.point_at("http://127.0.0.1:9/v1")
     config = config_of(place, "features.memories=true")
-    seen = await preview(config, [], env=place.env)
+    seen = await preview(config, [], env=place.env, rules=Rules())
     assert [warning.partition(":")[0] for warning in seen.warnings] == [
         "Under-development features enabled",
         f"The skill at {broken} is left out",
@@ -87,5 +88,12 @@ async def test_skill_that_vanished_is_told(place: Place, monkeypatch: pytest.Mon
 
     # Between the search for skills and their use.
     monkeypatch.setattr("pycodex.supervisor.session.preview.new_turn_id", vanish)
-    seen = await preview(config_of(place), [Text(text="$rhyme")], env=place.env)
+    seen = await preview(config_of(place), [Text(text="$rhyme")], env=place.env, rules=Rules())
     assert seen.warnings == (f"Failed to load skill rhyme at {skill}: No such file or directory",)
+
+
+async def test_commands_that_rules_allow_are_named(place: Place) -> None:
+    rules = Rules(prefix_rules=(PrefixRule(program="touch"), PrefixRule(program="git", rest=(("push", "fetch"),))))
+    seen = await preview(config_of(place, approval_policy="on-request"), [], env=place.env, rules=rules)
+    told = seen.input[0]["content"][0]["text"]
+    assert '\n- ["touch"]\n- ["git", "push"]\n- ["git", "fetch"]\n' in told

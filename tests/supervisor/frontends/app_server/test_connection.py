@@ -1,6 +1,7 @@
 """One client: what it may send, what it hears, and that nobody else suffers from it."""
 
 import json
+import math
 
 import pytest
 import trio
@@ -12,7 +13,7 @@ from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, OVERL
 from pycodex.supervisor.frontends.app_server.methods import table
 from pycodex.supervisor.frontends.app_server.outgoing import Outgoing
 from pycodex.supervisor.model.scripted import Hold, Reply, say
-from support.app_server import Refused, open_app_server, text_input, told
+from support.app_server import Refused, exactly, open_app_server, text_input, told
 from support.engine import Place
 
 
@@ -92,7 +93,7 @@ async def test_more_requests_than_can_wait_are_refused(place: Place, monkeypatch
         await trio.testing.wait_all_tasks_blocked()
         for number in range(MAX_WAITING_REQUESTS + 1):
             await client.send({"id": number, "method": "thread/loaded/list", "params": {}})
-        with pytest.raises(Refused, match="^Server overloaded; retry later.$") as refused:
+        with pytest.raises(Refused, match=exactly("Server overloaded; retry later.")) as refused:
             await client.answer_to(MAX_WAITING_REQUESTS)
         assert refused.value.code == OVERLOADED
         go_on.set()
@@ -117,12 +118,11 @@ class DeafWire:
     def __init__(self, lines: list[bytes]) -> None:
         self._lines = lines
 
-    async def receive(self) -> bytes | None:
+    async def receive(self) -> bytes:
         await trio.lowlevel.checkpoint()
-        if self._lines:
-            return self._lines.pop(0)
-        await trio.sleep_forever()
-        return None
+        if not self._lines:
+            await trio.sleep(math.inf)
+        return self._lines.pop(0)
 
     async def send(self, _message: bytes) -> None:
         await trio.sleep_forever()

@@ -6,7 +6,7 @@ import trio
 from pycodex.protocol.app.turns import Turn
 from pycodex.supervisor.frontends.app_server.method import INVALID_PARAMS
 from pycodex.supervisor.model.scripted import Hold, Reply, Until, refuse, say
-from support.app_server import Refused, open_app_server, statuses, text_input, told
+from support.app_server import Refused, exactly, open_app_server, statuses, text_input, told
 from support.engine import Place, run, said
 
 
@@ -58,7 +58,7 @@ async def test_no_input_starts_nothing(place: Place) -> None:
         thread_id = await client.start()
         answer = await client.call("turn/start", threadId=thread_id, input=[])
         assert answer["turn"]["status"] == "inProgress"
-        with pytest.raises(Refused, match="^no active turn to interrupt$"):
+        with pytest.raises(Refused, match=exactly("no active turn to interrupt")):
             await client.call("turn/interrupt", threadId=thread_id, turnId=answer["turn"]["id"])
 
 
@@ -66,7 +66,9 @@ async def test_input_that_is_too_long_is_refused(place: Place) -> None:
     async with open_app_server(place, []) as scratch:
         client = await scratch.connect().hello()
         thread_id = await client.start()
-        with pytest.raises(Refused, match="^Input exceeds the maximum length of 1048576 characters.$") as refused:
+        with pytest.raises(
+            Refused, match=exactly("Input exceeds the maximum length of 1048576 characters.")
+        ) as refused:
             await client.call("turn/start", threadId=thread_id, input=[text_input("x" * (1 << 20)), text_input("y")])
         assert refused.value.code == INVALID_PARAMS
         assert refused.value.data == {
@@ -83,7 +85,7 @@ async def test_interrupt_is_answered_before_the_end_is_told(place: Place) -> Non
         thread_id = await client.start()
         turn_id = (await client.call("turn/start", threadId=thread_id, input=[text_input("go")]))["turn"]["id"]
         await client.until("item/completed", item__type="agentMessage")
-        with pytest.raises(Refused, match=f"^expected active turn id wrong but found {turn_id}$"):
+        with pytest.raises(Refused, match=exactly(f"expected active turn id wrong but found {turn_id}")):
             await client.call("turn/interrupt", threadId=thread_id, turnId="wrong")
         assert await client.call("turn/interrupt", threadId=thread_id, turnId=turn_id) == {}
         place_of_answer = len(client.heard)
@@ -101,9 +103,9 @@ async def test_steered_input_joins_the_turn(place: Place) -> None:
         thread_id = await client.start()
         turn_id = (await client.call("turn/start", threadId=thread_id, input=[text_input("go")]))["turn"]["id"]
         await client.until("item/completed", item__type="commandExecution")
-        with pytest.raises(Refused, match=f"^expected active turn id `wrong` but found `{turn_id}`$"):
+        with pytest.raises(Refused, match=exactly(f"expected active turn id `wrong` but found `{turn_id}`")):
             await client.call("turn/steer", threadId=thread_id, expectedTurnId="wrong", input=[text_input("pears")])
-        with pytest.raises(Refused, match="^input must not be empty$"):
+        with pytest.raises(Refused, match=exactly("input must not be empty")):
             await client.call("turn/steer", threadId=thread_id, expectedTurnId=turn_id, input=[])
         steered = await client.call(
             "turn/steer", threadId=thread_id, expectedTurnId=turn_id, input=[text_input("pears")]
@@ -115,7 +117,7 @@ async def test_steered_input_joins_the_turn(place: Place) -> None:
         ended = await client.until("turn/completed")
         assert ended["turn"]["id"] == turn_id
         assert said(scratch.inputs[1], "user")[-2:] == ["pears", "plums"]
-        with pytest.raises(Refused, match="^no active turn to steer$"):
+        with pytest.raises(Refused, match=exactly("no active turn to steer")):
             await client.call("turn/steer", threadId=thread_id, expectedTurnId=turn_id, input=[text_input("late")])
 
 
@@ -138,5 +140,5 @@ async def test_reviews_are_not_there_yet(place: Place) -> None:
     async with open_app_server(place, []) as scratch:
         client = await scratch.connect().hello()
         thread_id = await client.start()
-        with pytest.raises(Refused, match="^review/start is not supported yet$"):
+        with pytest.raises(Refused, match=exactly("review/start is not supported yet")):
             await client.call("review/start", threadId=thread_id, target={"type": "uncommittedChanges"})
