@@ -13,7 +13,7 @@ from support.workplaces import open_workplace
 
 @pytest.fixture
 async def workplace(tmp_path: Path) -> AsyncIterator[Workplace]:
-    async with open_workplace(tmp_path.resolve()) as opened:
+    async with open_workplace(tmp_path) as opened:
         yield opened
 
 

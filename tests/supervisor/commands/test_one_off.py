@@ -20,7 +20,7 @@ FULL = Permissions(mode=DANGER_FULL_ACCESS, network_access=True)
 
 @pytest.fixture
 async def workplace(tmp_path: Path) -> AsyncIterator[Workplace]:
-    async with open_workplace(tmp_path.resolve()) as opened:
+    async with open_workplace(tmp_path) as opened:
         yield opened
 
 
@@ -59,10 +59,10 @@ async def test_the_sandbox_holds(workplace: Workplace) -> None:
     target = os.path.join(workplace.config.cwd, "made")
     looking = await OneOff(wish(workplace, "touch", target)).run(workplace)
     assert looking.exit_code != 0
-    assert not os.path.exists(target)
+    assert "made" not in os.listdir(workplace.config.cwd)
     writing = Permissions(mode=WORKSPACE_WRITE)
     assert (await OneOff(wish(workplace, "touch", target, permissions=writing)).run(workplace)).exit_code == 0
-    assert os.path.exists(target)
+    assert "made" in os.listdir(workplace.config.cwd)
 
 
 async def test_the_environment_is_changed_and_says_that_there_is_no_network(workplace: Workplace) -> None:
@@ -175,7 +175,7 @@ async def _resize_and_answer(command: OneOff, heard: Heard) -> None:
 
 @pytest.mark.parametrize("argv", [("/nowhere/at/all",), ("nul\0byte",)])
 async def test_what_cannot_be_started_says_why(workplace: Workplace, argv: tuple[str, ...]) -> None:
-    with pytest.raises(NotStarted, match="No such file or directory|nul byte"):
+    with pytest.raises(NotStarted, match=r"No such file or directory|nul byte"):
         await OneOff(wish(workplace, *argv)).run(workplace)
 
 

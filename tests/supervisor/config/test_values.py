@@ -99,8 +99,10 @@ def test_a_file_that_was_changed_meanwhile_is_left_alone(user: User) -> None:
         (
             ("approval_policy", "sometimes", "replace"),
             values.VALIDATION_ERROR,
-            "Invalid configuration: unknown variant `sometimes`, expected one of `untrusted`, `on-failure`, "
-            "`on-request`, `granular`, `never`\nin `approval_policy`\n",
+            (
+                "Invalid configuration: unknown variant `sometimes`, expected one of `untrusted`, `on-failure`, "
+                "`on-request`, `granular`, `never`\nin `approval_policy`\n"
+            ),
         ),
         ((".".join("a" * 65), 1, "replace"), values.VALIDATION_ERROR, "keyPath of 65 parts is deeper than 64"),
     ],
