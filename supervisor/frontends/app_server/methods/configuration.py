@@ -36,7 +36,7 @@ async def read(caller: Caller, params: ConfigReadParams) -> Json:
         wrong = BadConfig(found.message, place=".".join(found.place))
         raise RpcError(f"invalid configuration: {wrong}", code=INTERNAL_ERROR)
     origins = {key: _metadata(level) for key, level in stack.origins(levels).items()}
-    answer: Json = {"config": shown(values), "origins": origins, "layers": None}
+    answer: Json = {"config": shown(values), "origins": origins}
     if params.include_layers:
         answer["layers"] = [_layer(level) for level in reversed(levels)]
     return answer
