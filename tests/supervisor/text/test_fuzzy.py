@@ -1,6 +1,8 @@
 """How well paths fit, with the scores of the reference."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pycodex.supervisor.text.fuzzy import atoms_of, fit, highest
 
@@ -69,3 +71,23 @@ def test_letters_that_lower_to_two_keep_their_places() -> None:
     found = fit(atoms_of("b"), "İb")
     assert found is not None
     assert found.indices == (1,)
+
+
+@given(
+    query=st.text(alphabet="abA/_.1 é", min_size=1, max_size=6), path=st.text(alphabet="abcABC/_.-12 éİß", max_size=40)
+)
+def test_what_matches_is_where_it_says(query: str, path: str) -> None:
+    atoms = atoms_of(query)
+    found = fit(atoms, path)
+    if found is None or not atoms:
+        return
+    assert found.indices == tuple(sorted(set(found.indices)))
+    assert all(0 <= index < len(path) for index in found.indices)
+    assert 0 < found.score <= highest(atoms)
+    if len(atoms) == 1:
+        assert len(found.indices) == len(atoms[0].needle)
+
+
+@given(st.text(), st.text())
+def test_no_text_breaks_it(query: str, path: str) -> None:
+    fit(atoms_of(query), path)

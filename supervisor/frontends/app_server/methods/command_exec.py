@@ -41,6 +41,7 @@ from pycodex.supervisor.text.charset import as_text
 
 DEFAULT_TIMEOUT_MS = 10_000
 DEFAULT_CAP_BYTES = 1 << 20
+MAX_DELTA_BYTES = 8192
 MAX_COMMANDS = 64
 """Of one connection, at a time."""
 
@@ -55,7 +56,7 @@ async def run(caller: Caller, params: CommandExecParams) -> Json:
     command = OneOff(_wish(config, params, permissions), _teller(caller, params))
     commands = _running.setdefault(caller.nursery, {})
     # Without an id of the client's nobody can ask for it, but it counts.
-    key = json.dumps(params.process_id) if params.process_id is not None else f"{id(command)}"
+    key = _key(params.process_id) if params.process_id is not None else f"{id(command)}"
     if key in commands:
         raise RpcError(f"duplicate active command/exec process id: {key}")
     if len(commands) >= MAX_COMMANDS:
@@ -131,16 +132,17 @@ def _teller(caller: Caller, params: CommandExecParams) -> Tell | None:
         return None
 
     async def tell(stream: str, data: bytes, is_capped: bool) -> None:
-        caller.notify(
-            "command/exec/outputDelta",
-            {
+        # In small pieces, so that little waits for a client that reads slowly.
+        for start in range(0, len(data), MAX_DELTA_BYTES):
+            end = start + MAX_DELTA_BYTES
+            delta = {
                 "processId": params.process_id,
                 "stream": stream,
-                "deltaBase64": base64.b64encode(data).decode("ascii"),
-                "capReached": is_capped,
-            },
-        )
-        await caller.room()
+                "deltaBase64": base64.b64encode(data[start:end]).decode("ascii"),
+                "capReached": is_capped and end >= len(data),
+            }
+            caller.notify("command/exec/outputDelta", delta)
+            await caller.room()
 
     return tell
 
@@ -181,7 +183,7 @@ async def resize(caller: Caller, params: CommandExecResizeParams) -> Json:
     try:
         await command.resize(params.size.rows, params.size.cols)
     except NoLongerRunning:
-        raise RpcError(f"command/exec {json.dumps(params.process_id)} is no longer running") from None
+        raise RpcError(f"command/exec {_key(params.process_id)} is no longer running") from None
     return {}
 
 
@@ -191,7 +193,7 @@ async def terminate(caller: Caller, params: CommandExecTerminateParams) -> Json:
 
 
 async def _found(caller: Caller, process_id: str) -> OneOff:
-    key = json.dumps(process_id)
+    key = _key(process_id)
     if key not in _running.get(caller.nursery, {}):
         # Its request may have come just before this one, and have had no turn yet.
         await trio.lowlevel.checkpoint()
@@ -199,6 +201,11 @@ async def _found(caller: Caller, process_id: str) -> OneOff:
     if command is None:
         raise RpcError(f"no active command/exec for process id {key}")
     return command
+
+
+def _key(process_id: str) -> str:
+    """As errors name it."""
+    return json.dumps(process_id, ensure_ascii=False)
 
 
 METHODS = (

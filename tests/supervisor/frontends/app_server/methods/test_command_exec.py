@@ -121,6 +121,18 @@ async def said_so(client: Client, text: str) -> None:
         await client.hear()
 
 
+async def test_much_output_comes_in_small_pieces_and_all_of_it(client: Client) -> None:
+    command = ["head", "-c", "100000", "/dev/zero"]
+    params = {"processId": "ö", "streamStdoutStderr": True, "outputBytesCap": 50_000}
+    answer = await client.call("command/exec", command=command, **params)
+    assert answer == {"exitCode": 0, "stdout": "", "stderr": ""}
+    deltas = [each["params"] for each in client.heard if each.get("method") == "command/exec/outputDelta"]
+    sizes = [len(base64.b64decode(delta["deltaBase64"])) for delta in deltas]
+    assert sum(sizes) == 50_000
+    assert max(sizes) <= methods.MAX_DELTA_BYTES
+    assert [delta["capReached"] for delta in deltas] == [False] * (len(deltas) - 1) + [True]
+
+
 async def test_without_streaming_there_is_no_writing(client: Client) -> None:
     request = await client.ask("command/exec", command=["sleep", "60"], processId="p", disableTimeout=True)
     with pytest.raises(Refused, match="stdin streaming is not enabled for this command/exec"):
