@@ -213,6 +213,8 @@ _TABLE: dict[type, Callable[[Telling, Any], list[Told]]] = {
     turn.ModelReroute: _rerouted,
     message.ItemStarted: _item_started,
     message.ItemCompleted: _item_completed,
+    message.PlanCompleted: _item_completed,
+    message.PlanDelta: _delta("item/plan/delta"),
     message.AgentMessageContentDelta: _delta("item/agentMessage/delta"),
     message.ReasoningContentDelta: _delta("item/reasoning/summaryTextDelta", "summary_index", "summaryIndex"),
     message.ReasoningRawContentDelta: _delta("item/reasoning/textDelta", "content_index", "contentIndex"),
