@@ -66,6 +66,21 @@ class ItemCompleted(Event):
         return {**super().to_wire(), "item": self.item.to_wire()}
 
 
+class PlanCompleted(ItemCompleted):
+    """The same for a plan, which every session file keeps."""
+
+    _persisted = True
+
+
+class PlanDelta(Event):
+    _tag = "plan_delta"
+
+    thread_id: "str"
+    turn_id: "str"
+    item_id: "str"
+    delta: "str"
+
+
 class AgentMessageContentDelta(Event):
     _tag = "agent_message_content_delta"
 

@@ -13,6 +13,8 @@ from pycodex.protocol.events.message import (
     AgentReasoningSectionBreak,
     ItemCompleted,
     ItemStarted,
+    PlanCompleted,
+    PlanDelta,
     ReasoningContentDelta,
     ReasoningRawContentDelta,
     UserMessage,
@@ -55,6 +57,8 @@ AnyEvent = (
     | ModelReroute
     | PatchApplyBegin
     | PatchApplyEnd
+    | PlanCompleted
+    | PlanDelta
     | PlanUpdate
     | ReasoningContentDelta
     | ReasoningRawContentDelta

@@ -10,11 +10,13 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 import trio
 import trio.testing
 
+from pycodex.protocol.app.tables import CLIENT_REQUESTS, SERVER_NOTIFICATIONS, SERVER_REQUESTS
 from pycodex.supervisor.frontends.app_server.server import AppServer
 from pycodex.supervisor.frontends.app_server.transport import StreamWire
 from pycodex.supervisor.model.headers import identity_of
@@ -48,8 +50,11 @@ def beginning(text: str) -> str:
 class Client:
     """The other end of a stream of lines."""
 
-    def __init__(self, stream: trio.abc.Stream) -> None:
+    def __init__(self, stream: trio.abc.Stream, *, cwd: Path | None = None) -> None:
         self.stream = stream
+        self._defaults: Json = (
+            {"approvalPolicy": "never"} if cwd is None else {"approvalPolicy": "never", "cwd": str(cwd)}
+        )
         self.heard: list[Json] = []
         """Every message, in order of arrival."""
         self.answers: dict[str, Callable[[Json], Json]] = {}
@@ -57,6 +62,7 @@ class Client:
         self._buffer = bytearray()
         self._ids = itertools.count(1)
         self._mark = 0
+        self._asked: dict[int | str, str] = {}
         self._unheard: frozenset[str] = frozenset()
 
     def _hears(self, method: str) -> bool:
@@ -81,6 +87,7 @@ class Client:
 
     async def ask(self, method: str, /, **params: Any) -> int:
         request_id = next(self._ids)
+        self._asked[request_id] = method
         self._mark = len(self.heard)
         await self.send({"id": request_id, "method": method, "params": params})
         return request_id
@@ -122,15 +129,24 @@ class Client:
             self._buffer += data
         message: Json = json.loads(self._buffer[:end])
         del self._buffer[: end + 1]
+        self._check(message)
         self.heard.append(message)
         answer = self.answers.get(message["method"]) if "id" in message and "method" in message else None
         if answer is not None:
             await self.send({"id": message["id"], **answer(message["params"])})
         return message
 
+    def _check(self, message: Json) -> None:
+        """Whatever a server says has the form that clients know."""
+        if "method" in message:
+            known = SERVER_REQUESTS[message["method"]].params if "id" in message else None
+            (known or SERVER_NOTIFICATIONS[message["method"]]).model_validate(message["params"])
+        elif "result" in message and (method := self._asked.pop(message["id"], None)) in CLIENT_REQUESTS:
+            CLIENT_REQUESTS[method].result.model_validate(message["result"])
+
     async def start(self, **params: Any) -> str:
         """A new thread; gives its id."""
-        result = await self.call("thread/start", **{"approvalPolicy": "never", **params})
+        result = await self.call("thread/start", **{**self._defaults, **params})
         thread_id: str = result["thread"]["id"]
         if self._hears("thread/started"):
             await self.until("thread/started", thread__id=thread_id)
@@ -183,7 +199,7 @@ class Scratch:
         """A client that has said nothing yet."""
         ours, theirs = trio.testing.memory_stream_pair()
         self.nursery.start_soon(self.server.serve, StreamWire(theirs))
-        return Client(ours)
+        return Client(ours, cwd=self.place.workspace)
 
     @property
     def inputs(self) -> list[list[Json]]:

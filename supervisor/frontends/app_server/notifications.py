@@ -135,18 +135,14 @@ def _patch_began(telling: Telling, event: patch.PatchApplyBegin) -> list[Told]:
 
 def _patch_ended(telling: Telling, event: patch.PatchApplyEnd) -> list[Told]:
     item = _with_failure(telling, items.file_change(event.to_wire()))
+    started = telling.item_started({**item, "status": items.IN_PROGRESS}, turn_id=event.turn_id)
+    completed = telling.item_completed(item, turn_id=event.turn_id)
     output: list[Told] = []
-    if event.status != items.DECLINED:
-        texts = (text for text in (event.stdout, event.stderr) if text)
-        output += (
-            telling.notice(
-                "item/fileChange/outputDelta", {"itemId": event.call_id, "delta": text}, turn_id=event.turn_id
-            )
-            for text in texts
-        )
-    before = {**item, "status": items.IN_PROGRESS}
-    started = telling.item_started(before, turn_id=event.turn_id)
-    return [*started, *output, *telling.item_completed(item, turn_id=event.turn_id)]
+    if completed and event.status != items.DECLINED:
+        for text in filter(None, (event.stdout, event.stderr)):
+            params = {"itemId": event.call_id, "delta": text}
+            output.append(telling.notice("item/fileChange/outputDelta", params, turn_id=event.turn_id))
+    return [*started, *output, *completed]
 
 
 def _turn_diff(telling: Telling, event: patch.TurnDiff) -> list[Told]:
@@ -217,6 +213,8 @@ _TABLE: dict[type, Callable[[Telling, Any], list[Told]]] = {
     turn.ModelReroute: _rerouted,
     message.ItemStarted: _item_started,
     message.ItemCompleted: _item_completed,
+    message.PlanCompleted: _item_completed,
+    message.PlanDelta: _delta("item/plan/delta"),
     message.AgentMessageContentDelta: _delta("item/agentMessage/delta"),
     message.ReasoningContentDelta: _delta("item/reasoning/summaryTextDelta", "summary_index", "summaryIndex"),
     message.ReasoningRawContentDelta: _delta("item/reasoning/textDelta", "content_index", "contentIndex"),

@@ -38,7 +38,10 @@ def test_without_rules_nothing_is_demanded() -> None:
         (rule(pattern=None), "rules prefix_rule at index 0 has an empty pattern"),
         (rule(pattern=[]), "rules prefix_rule at index 0 has an empty pattern"),
         *(
-            (rule(pattern=[{"token": "x"}, token]), f"rules prefix_rule at index 0 has an invalid pattern token at {why}")
+            (
+                rule(pattern=[{"token": "x"}, token]),
+                f"rules prefix_rule at index 0 has an invalid pattern token at {why}",
+            )
             for token, why in (
                 ("rm", "index 1: set either token or any_of"),
                 ({}, "index 1: set either token or any_of"),

@@ -97,7 +97,7 @@ async def test_path_takes_lines_and_is_for_the_user_alone(place: Place) -> None:
     async with open_app_server(place, []) as scratch:
         async with listening_on(path, scratch.server), await trio.open_unix_socket(path) as stream:
             assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
-            client = await Client(stream).hello()
+            client = await Client(stream, cwd=place.workspace).hello()
             assert await client.call("thread/loaded/list") == {"data": [], "nextCursor": None}
         assert "s" not in os.listdir(place.runtime)
 
@@ -139,7 +139,7 @@ async def test_first_signal_lets_turns_finish(place: Place) -> None:
 
         scratch.nursery.start_soon(serve)
         async with await connected(path) as stream:
-            client = await Client(stream).hello()
+            client = await Client(stream, cwd=place.workspace).hello()
             thread_id = await client.start()
             await client.call("turn/start", threadId=thread_id, input=[text_input("go")])
             await client.until("turn/started")
