@@ -5,12 +5,14 @@ before that.
 """
 
 import os
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from pycodex.protocol.rollout import FORMAT_VERSION, SessionMeta
 from pycodex.supervisor.frontends.app_server.telling import NOT_LOADED
 from pycodex.supervisor.frontends.app_server.turn_views import told_turns
+from pycodex.supervisor.rollout.git_notes import Git, noted_git
 from pycodex.supervisor.rollout.head import first_words, read_head
 from pycodex.supervisor.rollout.names import names_of
 from pycodex.supervisor.rollout.reader import RolloutUnreadable, read_meta
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 _SOURCES = {"mcp": "appServer", "subagent": "subAgent"}
-_GIT_NAMES = {"sha": "commit_hash", "branch": "branch", "originUrl": "repository_url"}
+GIT_NAMES = {"sha": "commit_hash", "branch": "branch", "originUrl": "repository_url"}
 
 
 def told_source(source: Any) -> Any:
@@ -32,10 +34,11 @@ def told_source(source: Any) -> Any:
     return _SOURCES.get(source, source)
 
 
-def of_summary(summary: "ThreadSummary", live: "LiveThread | None", *, default_provider: str) -> Json:
-    """One of a list."""
+def of_summary(summary: "ThreadSummary", live: "LiveThread | None", *, default_provider: str, git: Git | None) -> Json:
+    """One of a list. `git` is what clients have said of its repository."""
     return {
         **_of_meta(summary.meta, default_provider=default_provider),
+        **({} if git is None else {"gitInfo": told_git(git)}),
         "preview": summary.preview,
         "path": summary.path,
         "updatedAt": summary.updated_at,
@@ -70,7 +73,16 @@ def of_file(path: str, live: "LiveThread | None", *, codex_home: str, with_turns
     }
     if live is not None:
         told.update(cwd=live.facts.cwd, modelProvider=provider)
+    noted = noted_git(codex_home, (meta.id,))
+    if noted:
+        told["gitInfo"] = told_git(noted[meta.id])
     return told
+
+
+def told_git(git: Mapping[str, Any]) -> Json | None:
+    """None where nothing is known."""
+    told = {name: git.get(stored) for name, stored in GIT_NAMES.items()}
+    return told if any(told.values()) else None
 
 
 def turns_told(path: str, live: "LiveThread | None") -> list[Json]:
@@ -86,6 +98,7 @@ def turns_told(path: str, live: "LiveThread | None") -> list[Json]:
 def _unwritten(live: "LiveThread", path: str | None) -> Json:
     facts = live.facts
     names = names_of(facts.config.codex_home, {live.thread_id})
+    git = noted_git(facts.config.codex_home, (live.thread_id,)).get(live.thread_id)
     running = live.telling.turn
     return {
         "id": live.thread_id,
@@ -103,7 +116,7 @@ def _unwritten(live: "LiveThread", path: str | None) -> Json:
         "source": told_source(facts.source),
         "agentNickname": None,
         "agentRole": None,
-        "gitInfo": None,
+        "gitInfo": None if git is None else told_git(git),
         "name": names.get(live.thread_id),
         "turns": [running.told("inProgress", list(running.items.values()))] if running is not None else [],
     }
@@ -128,7 +141,7 @@ def _of_meta(meta: SessionMeta, *, default_provider: str) -> Json:
         "source": told_source(meta.source),
         "agentNickname": meta.agent_nickname,
         "agentRole": meta.agent_role,
-        "gitInfo": None if git is None else {name: git.get(stored) for name, stored in _GIT_NAMES.items()},
+        "gitInfo": None if git is None else {name: git.get(stored) for name, stored in GIT_NAMES.items()},
         "name": None,
         "turns": [],
     }

@@ -19,6 +19,7 @@ FILE_OF = {
     "thread/increment_elicitation": "elicitations",
     "thread/decrement_elicitation": "elicitations",
     "thread/name/set": "thread_store",
+    "thread/metadata/update": "thread_store",
     "thread/unarchive": "thread_store",
     "thread/compact/start": "thread_control",
     "thread/backgroundTerminals/clean": "thread_control",

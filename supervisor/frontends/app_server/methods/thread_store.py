@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from pydantic.alias_generators import to_camel
+
 from pycodex.protocol.app.thread_store import (
     ThreadArchiveParams,
     ThreadListParams,
+    ThreadMetadataUpdateParams,
     ThreadReadParams,
     ThreadSetNameParams,
     ThreadUnarchiveParams,
@@ -15,6 +18,7 @@ from pycodex.supervisor.frontends.app_server import thread_views
 from pycodex.supervisor.frontends.app_server.connection import Call
 from pycodex.supervisor.frontends.app_server.method import Caller, Json, Method, RpcError
 from pycodex.supervisor.frontends.app_server.methods.calls import call_of, checked_id, path_on_disk
+from pycodex.supervisor.rollout.git_notes import note_git, noted_git
 from pycodex.supervisor.rollout.listing import CREATED_AT, Filters, find_by_id, is_interactive
 from pycodex.supervisor.rollout.names import set_name
 
@@ -41,8 +45,14 @@ async def list_threads(caller: Caller, params: ThreadListParams) -> Json:
     page = call.server.threads.list(
         call.server.codex_home, filters, cursor=params.cursor, limit=limit, sort=params.sort_key or CREATED_AT
     )
+    noted = noted_git(call.server.codex_home, (each.thread_id for each in page.threads))
     data = [
-        thread_views.of_summary(each, call.server.live.get(each.thread_id), default_provider=provider)
+        thread_views.of_summary(
+            each,
+            call.server.live.get(each.thread_id),
+            default_provider=provider,
+            git=noted.get(each.thread_id),
+        )
         for each in page.threads
     ]
     return {"data": data, "nextCursor": page.next_cursor}
@@ -109,12 +119,34 @@ async def unarchive(caller: Caller, params: ThreadUnarchiveParams) -> Json:
 
 async def name(caller: Caller, params: ThreadSetNameParams) -> Json:
     call = call_of(caller)
-    if call.server.live.get(checked_id(params.thread_id)) is None:
-        path_on_disk(call, params.thread_id)
+    _refuse_unknown(call, params.thread_id)
     given = set_name(call.server.codex_home, params.thread_id, params.name)
     told = {"threadId": params.thread_id, "threadName": given}
     call.after_answer(lambda: call.server.broadcast("thread/name/updated", told))
     return {}
+
+
+async def update_metadata(caller: Caller, params: ThreadMetadataUpdateParams) -> Json:
+    """What is not given stays; null clears."""
+    call = call_of(caller)
+    given = params.git_info
+    if given is None or not given.model_fields_set:
+        raise RpcError("gitInfo must include at least one field")
+    changes = {to_camel(name): getattr(given, name) for name in given.model_fields_set}
+    changes = {name: None if value is None else value.strip() for name, value in changes.items()}
+    for name, value in changes.items():
+        if value == "":
+            raise RpcError(f"gitInfo.{name} must not be empty")
+    _refuse_unknown(call, params.thread_id)
+    before = (await read(caller, ThreadReadParams(thread_id=params.thread_id)))["thread"]["gitInfo"] or {}
+    git = {stored: changes.get(name, before.get(name)) for name, stored in thread_views.GIT_NAMES.items()}
+    note_git(call.server.codex_home, params.thread_id, git)
+    return await read(caller, ThreadReadParams(thread_id=params.thread_id))
+
+
+def _refuse_unknown(call: Call, thread_id: str) -> None:
+    if not call.server.is_loaded(checked_id(thread_id)) and find_by_id(call.server.codex_home, thread_id) is None:
+        raise RpcError(f"thread not found: {thread_id}")
 
 
 METHODS = (
@@ -123,4 +155,5 @@ METHODS = (
     Method(name="thread/archive", params=ThreadArchiveParams, run=archive),
     Method(name="thread/unarchive", params=ThreadUnarchiveParams, run=unarchive),
     Method(name="thread/name/set", params=ThreadSetNameParams, run=name),
+    Method(name="thread/metadata/update", params=ThreadMetadataUpdateParams, run=update_metadata),
 )

@@ -109,12 +109,12 @@ def _input(given: dict[str, Any]) -> UserInput:
 async def steer(caller: Caller, params: TurnSteerParams) -> Json:
     live = loaded(call_of(caller), params.thread_id)
     inputs = _inputs(params.input)
+    if not inputs:
+        raise RpcError("input must not be empty")
     if live.active_turn_id is None:
         raise RpcError("no active turn to steer")
     if params.expected_turn_id != live.active_turn_id:
         raise RpcError(f"expected active turn id `{params.expected_turn_id}` but found `{live.active_turn_id}`")
-    if not inputs:
-        raise RpcError("input must not be empty")
     return {"turnId": live.thread.steer_input(inputs, expected_turn_id=params.expected_turn_id)}
 
 

@@ -66,7 +66,7 @@ async def test_name_is_trimmed_told_and_kept(place: Place) -> None:
         assert await client.until("thread/name/updated") == {"threadId": thread_id, "threadName": "Fruit"}
         with pytest.raises(Refused, match=exactly("thread name must not be empty")):
             await client.call("thread/name/set", threadId=thread_id, name=" ")
-        with pytest.raises(Refused, match=exactly(f"no rollout found for thread id {UNKNOWN}")):
+        with pytest.raises(Refused, match=exactly(f"thread not found: {UNKNOWN}")):
             await client.call("thread/name/set", threadId=UNKNOWN, name="x")
     async with open_app_server(place, []) as scratch:
         client = await scratch.connect().hello()
@@ -75,3 +75,31 @@ async def test_name_is_trimmed_told_and_kept(place: Place) -> None:
         assert read["thread"]["status"] == {"type": "notLoaded"}
         with pytest.raises(Refused, match=exactly(f"thread not loaded: {UNKNOWN}")):
             await client.call("thread/read", threadId=UNKNOWN)
+
+
+async def test_repository_is_what_the_client_says_it_is(place: Place) -> None:
+    async with open_app_server(place, [Reply(parts=say("plum"))]) as scratch:
+        client, thread_id = await with_thread(scratch)
+        update = "thread/metadata/update"
+        with pytest.raises(Refused, match=exactly("gitInfo must include at least one field")):
+            await client.call(update, threadId=thread_id, gitInfo={})
+        with pytest.raises(Refused, match=exactly("gitInfo.originUrl must not be empty")):
+            await client.call(update, threadId=thread_id, gitInfo={"originUrl": " "})
+        with pytest.raises(Refused, match=exactly(f"thread not found: {UNKNOWN}")):
+            await client.call(update, threadId=UNKNOWN, gitInfo={"sha": "a"})
+        await client.call(update, threadId=thread_id, gitInfo={"sha": "abc", "branch": "b"})
+        changed = await client.call(update, threadId=thread_id, gitInfo={"branch": None, "originUrl": "u"})
+        expected = {"sha": "abc", "branch": None, "originUrl": "u"}
+        assert changed["thread"]["gitInfo"] == expected
+        (listed,) = (await client.call("thread/list"))["data"]
+        assert listed["gitInfo"] == expected
+        await client.call(update, threadId=thread_id, gitInfo={"sha": None, "originUrl": None})
+        assert (await client.call("thread/read", threadId=thread_id))["thread"]["gitInfo"] is None
+
+
+async def test_thread_without_a_file_can_be_described(place: Place) -> None:
+    async with open_app_server(place, []) as scratch:
+        client = await scratch.connect().hello()
+        thread_id = await client.start()
+        told = await client.call("thread/metadata/update", threadId=thread_id, gitInfo={"sha": "abc"})
+        assert told["thread"]["gitInfo"] == {"sha": "abc", "branch": None, "originUrl": None}
