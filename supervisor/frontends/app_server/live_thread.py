@@ -18,7 +18,7 @@ from pycodex.protocol.ops import Answer, Op
 from pycodex.supervisor.frontends.app_server import notifications, questions_asked
 from pycodex.supervisor.frontends.app_server.gate import Gate, Hold
 from pycodex.supervisor.frontends.app_server.questions import Asked
-from pycodex.supervisor.frontends.app_server.telling import NOT_LOADED, Json, Notice, Question, Telling, Told
+from pycodex.supervisor.frontends.app_server.telling import IDLE, NOT_LOADED, Json, Notice, Question, Telling, Told
 from pycodex.supervisor.frontends.app_server.thread_facts import ThreadFacts
 from pycodex.supervisor.session.outbox import OutboxClosed
 from pycodex.supervisor.threads import CodexThread
@@ -66,6 +66,8 @@ class LiveThread:
         self.gate = Gate()
         self.followers: dict[Connection, None] = {}
         self.closed = trio.Event()
+        self.is_ending = False
+        """Whether it was told to end: then it is not told as idle before."""
         self.is_put_aside = False
         """Whether its end is told as something else than its closing."""
         self._starting: str | None = None
@@ -161,7 +163,14 @@ class LiveThread:
             else:
                 self._notify(each)
 
+    def end(self) -> None:
+        """Let it end in good order."""
+        self.is_ending = True
+        self.thread.close()
+
     def _notify(self, notice: Notice) -> None:
+        if self.is_ending and notice.params.get("status") == IDLE:
+            return
         if notice.method in _FOR_ALL:
             self.server.broadcast(notice.method, notice.params)
             return

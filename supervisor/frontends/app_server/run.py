@@ -4,6 +4,7 @@ Owns the order of the start, and how a server ends: with its client on standard 
 listens.
 """
 
+import gc
 import os
 import signal
 from collections.abc import AsyncIterator, Mapping
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from pycodex.supervisor.workers.launch import Launched, launch
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from pycodex.supervisor.frontends.app_server.server import AppServer
 
 STDIN = 0
@@ -42,8 +45,7 @@ def run_app_server(request: AppServerRequest) -> int:
         early.parse_override(override)
     home = early.codex_home(os.environ)
     env = with_dotenv(os.environ, home)
-    import trio
-
+    trio = _loaded_engine()
     from pycodex.supervisor.frontends.log_file import open_log
 
     open_log(os.path.join(home, "log"))
@@ -57,6 +59,21 @@ def run_app_server(request: AppServerRequest) -> int:
 
     trio.run(serve_listening, request.listen, lambda: open_server(request, _Start(home, env, launched)))
     return 0
+
+
+def _loaded_engine() -> "ModuleType":
+    """What is loaded now stays: looking through it for garbage, again and again, is a good part of the start."""
+    gc.disable()
+    try:
+        import trio
+
+        from pycodex.supervisor.frontends.app_server import server  # noqa: F401
+        from pycodex.supervisor.frontends.app_server.methods import initialize, table  # noqa: F401
+
+        gc.freeze()
+    finally:
+        gc.enable()
+    return trio
 
 
 @dataclass(frozen=True, slots=True)

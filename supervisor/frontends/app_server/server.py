@@ -101,7 +101,7 @@ class AppServer:
             return False
         del live.followers[connection]
         if not live.followers:
-            live.thread.close()
+            live.end()
         return True
 
     def is_loaded(self, thread_id: str) -> bool:
