@@ -22,6 +22,7 @@ from pycodex.supervisor.frontends.app_server.latest_config import latest_config
 from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, Caller, Json, Method, RpcError
 from pycodex.supervisor.rollout.head import read_head
 from pycodex.supervisor.rollout.listing import find_by_id
+from pycodex.supervisor.rollout.reader import RolloutUnreadable, read_meta
 
 
 async def diff(caller: Caller, params: GitDiffToRemoteParams) -> Json:
@@ -57,13 +58,15 @@ def _summary(path: str, default_provider: str) -> Json:
     if not status.st_size:
         raise OSError(f"rollout at {path} is empty")
     head = read_head(path)
-    if head is None:
-        raise OSError(f"rollout at {path} does not start with session metadata")
-    meta = head.meta
+    try:
+        meta = head.meta if head is not None else read_meta(path)
+    except RolloutUnreadable:
+        raise OSError(f"rollout at {path} does not start with session metadata") from None
     return {
         "conversationId": meta.id,
         "path": path,
-        "preview": head.preview,
+        # Of a session in which nobody has said anything there is none.
+        "preview": head.preview if head is not None else "",
         "timestamp": meta.timestamp,
         "updatedAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(status.st_mtime)),
         "modelProvider": meta.model_provider or default_provider,

@@ -67,6 +67,12 @@ async def test_a_session_in_short(client: Client, place: Place) -> None:
     assert (await client.call("getConversationSummary", rolloutPath=relative))["summary"]["preview"] == "hello there"
 
 
+async def test_a_session_in_which_nobody_spoke_has_no_preview(client: Client, place: Place) -> None:
+    path = write_session(place)
+    answer = await client.call("getConversationSummary", rolloutPath=path)
+    assert answer["summary"]["preview"] == ""
+
+
 @pytest.mark.parametrize(
     ("params", "code", "message"),
     [
