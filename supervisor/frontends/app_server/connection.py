@@ -46,6 +46,7 @@ class Call:
 
     connection: "Connection"
     _acts: list[Callable[[], None]] = field(default_factory=list)
+    _ends: list[Callable[[], None]] = field(default_factory=list)
 
     @property
     def server(self) -> "AppServer":
@@ -68,8 +69,16 @@ class Call:
     def after_answer(self, act: Callable[[], None]) -> None:
         self._acts.append(act)
 
+    def at_the_end(self, act: Callable[[], None]) -> None:
+        """Do this after all that follows the answer, also if there is none: the request failed, or the client left."""
+        self._ends.append(act)
+
     def answered(self) -> None:
         for act in self._acts:
+            act()
+
+    def ended(self) -> None:
+        for act in self._ends:
             act()
 
 
@@ -179,6 +188,8 @@ class Connection:
         else:
             self.send(jsonrpc.answer(request.id, result))
             call.answered()
+        finally:
+            call.ended()
 
     def _refuse(self, request: Request, error: RpcError) -> None:
         self.send(jsonrpc.error_answer(request.id, code=error.code, message=error.message, data=error.data))

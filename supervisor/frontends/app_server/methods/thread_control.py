@@ -33,7 +33,7 @@ async def unsubscribe(caller: Caller, params: ThreadUnsubscribeParams) -> Json:
         return {"status": "notLoaded"}
     if call.connection not in live.followers:
         return {"status": "notSubscribed"}
-    call.after_answer(live.gate.hold().release)
+    call.at_the_end(live.gate.hold().release)
     call.server.unfollow(live, call.connection)
     return {"status": "unsubscribed"}
 
@@ -46,24 +46,19 @@ async def roll_back(caller: Caller, params: ThreadRollbackParams) -> Json:
     if live.active_turn_id is not None:
         raise RpcError("Cannot rollback while a turn is in progress.")
     waiter = live.awaited(ThreadRolledBack, ErrorEvent)
-    try:
-        await live.submit(RollBack(turns=params.num_turns))
-        event = await waiter.wait()
-        if not isinstance(event, ThreadRolledBack):
-            text = event.message if isinstance(event, ErrorEvent) else "the thread has ended"
-            raise RpcError(text, code=INTERNAL_ERROR)
-        told = thread_views.of_live(live, with_turns=True)
-    except BaseException:
-        live.give_up(waiter)
-        raise
-    call.after_answer(waiter.release)
-    return {"thread": told}
+    call.at_the_end(lambda: live.give_up(waiter))
+    await live.submit(RollBack(turns=params.num_turns))
+    event = await waiter.wait()
+    if not isinstance(event, ThreadRolledBack):
+        text = event.message if isinstance(event, ErrorEvent) else "the thread has ended"
+        raise RpcError(text, code=INTERNAL_ERROR)
+    return {"thread": thread_views.of_live(live, with_turns=True)}
 
 
 async def clean_background_terminals(caller: Caller, params: ThreadBackgroundTerminalsCleanParams) -> Json:
     call = call_of(caller)
     live = loaded(call, params.thread_id)
-    call.after_answer(live.gate.hold().release)
+    call.at_the_end(live.gate.hold().release)
     await live.submit(CleanBackgroundTerminals())
     return {}
 

@@ -100,7 +100,7 @@ def _followed(call: Call, thread: CodexThread, facts: ThreadFacts) -> LiveThread
     """Loaded, and told to this connection from now on, but nothing of it before the answer."""
     live = call.server.live.add(thread, facts)
     live.follow(call.connection)
-    call.after_answer(live.gate.hold().release)
+    call.at_the_end(live.gate.hold().release)
     return live
 
 
@@ -119,7 +119,7 @@ def _resumed(call: Call, thread: CodexThread, facts: ThreadFacts, *, with_turns:
 def _joined(call: Call, live: LiveThread, *, with_turns: bool) -> Json:
     """It runs already: whoever asks follows it, too, and can answer what is open. What was asked to differ does not."""
     live.follow(call.connection)
-    call.after_answer(live.gate.hold().release)
+    call.at_the_end(live.gate.hold().release)
     call.after_answer(lambda: live.replay_questions(call.connection))
     return {"thread": thread_views.of_live(live, with_turns=with_turns), **live.facts.told()}
 

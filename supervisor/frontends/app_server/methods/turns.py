@@ -25,16 +25,11 @@ async def start(caller: Caller, params: TurnStartParams) -> Json:
     inputs = _inputs(params.input)
     if not inputs:
         return _begun(new_turn_id())
-    hold = live.gate.hold()
-    try:
-        wish = _wish(params, inputs)
-        turn_id = await live.submit(wish)
-    except BaseException:
-        hold.release()
-        raise
+    wish = _wish(params, inputs)
+    call.at_the_end(live.gate.hold().release)
+    turn_id = await live.submit(wish)
     live.turn_submitted(turn_id)
     _note_settings(live, params, wish)
-    call.after_answer(hold.release)
     return _begun(turn_id)
 
 
@@ -128,13 +123,9 @@ async def interrupt(caller: Caller, params: TurnInterruptParams) -> Json:
     if params.turn_id not in ("", active):
         raise RpcError(f"expected active turn id {params.turn_id} but found {active}")
     waiter = live.awaited(TurnAborted, TaskComplete)
-    try:
-        await live.submit(Interrupt())
-        await waiter.wait()
-    except BaseException:
-        live.give_up(waiter)
-        raise
-    call.after_answer(waiter.release)
+    call.at_the_end(lambda: live.give_up(waiter))
+    await live.submit(Interrupt())
+    await waiter.wait()
     return {}
 
 
