@@ -17,7 +17,13 @@ import trio
 import trio.testing
 from pydantic import TypeAdapter
 
-from pycodex.protocol.app.tables import CLIENT_REQUESTS, SERVER_NOTIFICATIONS, SERVER_REQUESTS
+from pycodex.protocol.app.tables import (
+    CLIENT_REQUESTS,
+    NEWER_NOTIFICATIONS,
+    NEWER_REQUESTS,
+    SERVER_NOTIFICATIONS,
+    SERVER_REQUESTS,
+)
 from pycodex.supervisor.frontends.app_server.server import AppServer
 from pycodex.supervisor.frontends.app_server.transport import StreamWire
 from pycodex.supervisor.model.headers import identity_of
@@ -26,6 +32,8 @@ from pycodex.supervisor.threads import open_threads
 from support.engine import Place
 
 Json = dict[str, Any]
+_REQUESTS = CLIENT_REQUESTS | NEWER_REQUESTS
+_NOTIFICATIONS = SERVER_NOTIFICATIONS | NEWER_NOTIFICATIONS
 OTHER_NOTICES = frozenset(("thread/status/changed", "thread/tokenUsage/updated", "account/rateLimits/updated"))
 
 
@@ -141,10 +149,10 @@ class Client:
         """Whatever a server says has the form that clients know."""
         if "method" in message:
             known = SERVER_REQUESTS[message["method"]].params if "id" in message else None
-            (known or SERVER_NOTIFICATIONS[message["method"]]).model_validate(message["params"])
-        elif "result" in message and (method := self._asked.pop(message["id"], None)) in CLIENT_REQUESTS:
+            (known or _NOTIFICATIONS[message["method"]]).model_validate(message["params"])
+        elif "result" in message and (method := self._asked.pop(message["id"], None)) in _REQUESTS:
             # Not all of them are one model: some answers are one of several.
-            TypeAdapter(CLIENT_REQUESTS[method].result).validate_python(message["result"])
+            TypeAdapter(_REQUESTS[method].result).validate_python(message["result"])
 
     async def start(self, **params: Any) -> str:
         """A new thread; gives its id."""

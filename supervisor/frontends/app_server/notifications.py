@@ -192,6 +192,10 @@ def _stream_error(telling: Telling, event: error.StreamError) -> list[Told]:
     return [telling.notice("error", {"error": told, "willRetry": True})]
 
 
+def _warning(telling: Telling, event: error.WarningEvent) -> list[Told]:
+    return [Notice("warning", {"threadId": telling.thread_id, "message": event.message})]
+
+
 def _deprecation(_telling: Telling, event: error.DeprecationNotice) -> list[Told]:
     return [Notice("deprecationNotice", {"summary": event.summary, "details": event.details})]
 
@@ -230,6 +234,7 @@ _TABLE: dict[type, Callable[[Telling, Any], list[Told]]] = {
     image.ViewImageToolCall: _image_viewed,
     error.ErrorEvent: _error,
     error.StreamError: _stream_error,
+    error.WarningEvent: _warning,
     error.DeprecationNotice: _deprecation,
     dynamic_tool.DynamicToolCallRequest: questions_asked.dynamic_tool_call,
     dynamic_tool.DynamicToolCallResponse: _dynamic_tool_ended,

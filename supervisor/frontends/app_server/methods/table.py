@@ -80,6 +80,10 @@ FILE_OF = {
     "fuzzyFileSearch/sessionStart": "file_search",
     "fuzzyFileSearch/sessionUpdate": "file_search",
     "fuzzyFileSearch/sessionStop": "file_search",
+    # Not in 0.116.
+    "thread/turns/list": "newer_threads",
+    "thread/items/list": "newer_threads",
+    "thread/delete": "newer_threads",
 }
 """By the name of the method: the file beside this one that has it."""
 
