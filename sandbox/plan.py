@@ -25,7 +25,7 @@ from pycodex.sandbox.survey import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from pycodex.protocol.permissions import Permissions
     from pycodex.sandbox.disk import Place
@@ -81,29 +81,41 @@ def access_at(confinement: Confinement, path: str) -> str:
     A `link` can be read, not changed; a `pin` grants what its parent grants; a placeholder can be read, what is hidden
     cannot.
     """
+    return access_of(confinement)(path)
+
+
+def access_of(confinement: Confinement) -> "Callable[[str], str]":
+    """The same for many paths."""
     if confinement.unconfined_because:
-        return WRITE
+        return lambda _: WRITE
     table = {entry.path: entry.access for entry in confinement.entries}
     table.update(dict.fromkeys(confinement.placeholders, READ))
     table.update(dict.fromkeys(confinement.hidden, NONE))
-    return _look_up(table, confinement.base, path)
+    return lambda path: _look_up(table, confinement.base, path)
 
 
-def opened(confinement: Confinement, paths: "Iterable[str]", *, directories: "Iterable[str]") -> Confinement:
-    """The same, but these absolute `paths` can be written, because a person has said so about each of them.
+def opened(
+    confinement: Confinement, places: "Iterable[str]", *, directories: "Iterable[str]", guarded: "Iterable[str]" = ()
+) -> Confinement:
+    """The same, but these `places` can be written, because a person has said so about each of them.
 
-    `directories` are where they really lie: canonical, and there. What is protected below these stays so, unless it is
-    one of them; nothing stands in for a missing name on the way to one of the paths.
+    `directories` are where they lie. All are canonical, and directories are there. What is protected below one stays
+    so, and so do `guarded` directories, unless they are one themselves; nothing stands in for a missing name on the way
+    to one of the places.
     """
     if confinement.unconfined_because:
         return confinement
     table = {entry.path: entry.access for entry in confinement.entries} | dict.fromkeys(directories, WRITE)
-    ordered = sorted(table, key=lambda path: (_depth(path), path))
-    wanted = tuple(paths)
+    for path in guarded:
+        if path not in table and _look_up(table, confinement.base, path) == WRITE:
+            table[path] = READ
+    wanted = tuple(places)
     return confinement.replace(
-        entries=tuple(Entry(path=path, access=table[path]) for path in ordered),
+        entries=tuple(
+            Entry(path=path, access=table[path]) for path in sorted(table, key=lambda path: (_depth(path), path))
+        ),
         placeholders=tuple(
-            name for name in confinement.placeholders if not any(_is_inside(path, name) for path in wanted)
+            name for name in confinement.placeholders if not any(_is_inside(place, name) for place in wanted)
         ),
     )
 

@@ -16,7 +16,7 @@ class ExecApprovalRequest(Event):
     """May this command be run, or run again without a sandbox?"""
 
     _tag = "exec_approval_request"
-    _optional = ("reason", "proposed_execpolicy_amendment")
+    _optional = ("reason", "proposed_execpolicy_amendment", "additional_permissions")
 
     call_id: "str"
     turn_id: "str"
@@ -25,6 +25,8 @@ class ExecApprovalRequest(Event):
     reason: "str | None" = None
     proposed_execpolicy_amendment: "tuple[str, ...] | None" = None
     """First words of commands that the person may allow for good."""
+    additional_permissions: "dict[str, Any] | None" = None
+    """What it shall be allowed inside the sandbox besides: `{"network": {...}, "file_system": {...}}`."""
     available_decisions: "tuple[str | dict[str, Any], ...]"
     """What to offer to the person, in this order. Other answers count, too."""
     parsed_cmd: "tuple[dict[str, Any], ...]"

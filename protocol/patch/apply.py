@@ -53,8 +53,11 @@ class _HunkFailed(Exception):
         self.reason = reason
 
 
-def apply_patch(text: str, cwd: bytes, *, verify: bool, write: bool) -> Outcome:
-    """Raises Unverified, if that was asked for. Without `write` everything is done but the writing."""
+def apply_patch(text: str, cwd: bytes, *, verify: bool, write: bool, only: "frozenset[bytes] | None" = None) -> Outcome:
+    """Raises Unverified, if that was asked for. Without `write` everything is done but the writing.
+
+    A patch that leads to another place than `only` these fails: a link may have changed since they were looked up.
+    """
     try:
         patch = parse_patch(text)
     except PatchSyntaxError as error:
@@ -63,14 +66,15 @@ def apply_patch(text: str, cwd: bytes, *, verify: bool, write: bool) -> Outcome:
         return Outcome(stderr=f"{error.for_executable()}\n")
     if not patch.hunks:
         return Outcome(stderr="No files were modified.\n")
-    return _Application(patch, cwd).run(verify=verify, write=write)
+    return _Application(patch, cwd, only).run(verify=verify, write=write)
 
 
 class _Application:
     """One patch on its way to the disk."""
 
-    def __init__(self, patch: "Patch", cwd: bytes) -> None:
+    def __init__(self, patch: "Patch", cwd: bytes, only: "frozenset[bytes] | None") -> None:
         self._patch = patch
+        self._only = only
         self._cwd = cwd
         self._shown_cwd = cwd.decode("utf-8", "replace")
         self._tree = Tree(cwd)
@@ -90,6 +94,8 @@ class _Application:
                 self._carry_out(hunk)
         except _HunkFailed as failed:
             return self._failure(f"{failed}", failed.reason, [])
+        if len(self._changes) != len(self._patch.hunks):
+            self._tell_net_changes()
         modes: "dict[bytes, int]" = {}
         if write:
             try:
@@ -176,7 +182,7 @@ class _Application:
         failure = f"Failed to write file {path}"
         try:
             place = self._tree.end_of(path)
-            self._tree.put(place, data)
+            self._change(place, data)
             is_link = place != self._tree.place(path)
         except Unusable as error:
             if error.errno == _NO_DIRECTORY_ERRNO:
@@ -191,11 +197,16 @@ class _Application:
             place = self._tree.place(path)
             if self._tree.current(place) is None:
                 raise Unusable(_NO_SUCH_FILE)
-            self._tree.put(place, None)
+            self._change(place, None)
         except Unusable as error:
             raise _HunkFailed(failure, f"{error}") from None
         self._touched[os.path.join(self._shown_cwd, path)] = place
         self._words[place] = path, failure
+
+    def _change(self, place: bytes, data: "bytes | None") -> None:
+        if self._only is not None and place not in self._only:
+            raise Unusable(f"it leads to {place.decode('utf-8', 'replace')}, which nobody was asked about")
+        self._tree.put(place, data)
 
     def _net_changes(self) -> "list[Change]":
         net: "list[Change]" = []
@@ -204,6 +215,20 @@ class _Application:
                 path, failure = self._words[place]
                 net.append(Change(place, found, data, path=path, failure=failure))
         return net
+
+    def _tell_net_changes(self) -> None:
+        """Where several hunks are about one file, the last one alone would not tell what becomes of it."""
+        self._changes = {}
+        for change in self._net_changes():
+            path = os.path.join(self._shown_cwd, change.path)
+            old = None if change.found is None else change.found.data.decode("utf-8", "replace")
+            new = None if change.data is None else change.data.decode("utf-8", "replace")
+            if old is None or new is None:
+                content = new if old is None else old
+                self._changes[path] = {"type": "add" if old is None else "delete", "content": content}
+            else:
+                diff = unified(old, new, context=_CONTEXT_LINES)
+                self._changes[path] = {"type": "update", "unified_diff": diff, "move_path": None}
 
     # What is told
 

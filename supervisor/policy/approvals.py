@@ -9,6 +9,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from pycodex.supervisor.policy.rules import Rules
 
 _SCRIPT = "script of a shell"
+# What a shell makes something else of, unless it is quoted.
+_EXPANDED = frozenset("*?[]{}~\\!")
 
 
 class Approvals:
@@ -44,12 +46,14 @@ def file_key(path: str) -> Hashable:
 
 
 def _canonical(argv: Sequence[str]) -> tuple[str, ...]:
+    """The words of a command that a shell would run as they are; of anything else, all there is."""
     from pycodex.supervisor.policy.command_line import script_of, segments_of
 
-    script = script_of(argv)
-    if script is None:
+    if script_of(argv) is None:
         return tuple(argv)
     segments = segments_of(argv)
-    if len(segments.commands) == 1 and not segments.is_complex and segments.commands[0] != tuple(argv):
-        return segments.commands[0]
-    return (_SCRIPT, argv[1], script)
+    if len(segments.commands) != 1 or segments.is_complex or segments.commands[0] == tuple(argv):
+        return (*argv, _SCRIPT)
+    if not segments.has_shell_of_the_system(users="") or _EXPANDED.intersection("".join(segments.commands[0])):
+        return (*argv, _SCRIPT)
+    return segments.commands[0]

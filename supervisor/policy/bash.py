@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from pycodex.supervisor.policy.bash_words import simple_commands
+
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
@@ -118,7 +120,7 @@ def plain_commands(script: str) -> tuple[tuple[str, ...], ...] | None:
     root = None if short is None else _tree(short.text)
     if short is None or root is None:
         return None
-    commands = []
+    commands: list[tuple[str, ...]] = []
     for node in _walk(root):
         if not _is_plain(node):
             return None
@@ -126,8 +128,10 @@ def plain_commands(script: str) -> tuple[tuple[str, ...], ...] | None:
             words = _plain_words(node)
             if words is None:
                 return None
-            commands.append(tuple(short.restored(word) for word in words))
-    return tuple(commands) or None
+            commands.append(tuple(words))
+    if not commands or tuple(commands) != simple_commands(short.text):
+        return None
+    return tuple(tuple(map(short.restored, words)) for words in commands)
 
 
 def heredoc_command(script: str) -> HeredocCommand | None:
@@ -153,7 +157,7 @@ def every_command(script: str) -> tuple[tuple[str, ...], ...]:
     root = _tree(script) if len(script) <= _MOST_PARSED else None
     if root is None:
         return ()
-    return tuple(tuple(map(_literal, _words(node))) for node in _walk(root) if node.type == "command")
+    return tuple(words for node in _walk(root) if node.type == "command" for words in _commands_in(node))
 
 
 class _Shortened(NamedTuple):
@@ -264,6 +268,27 @@ def _words(command: "Node") -> "Iterator[Node]":
             yield child
 
 
+def _commands_in(command: "Node") -> Iterator[tuple[str, ...]]:
+    """Usually one; the grammar takes a next line that starts with a backslash for more words of the same command.
+
+    Where a backslash joins two lines in the middle of a word, it takes that for two.
+    """
+    words: list[str] = []
+    last: Node | None = None
+    for node in _words(command):
+        gap = "" if last is None else _between(command, last, node)[len(_text(last)) : -len(_text(node)) or None]
+        word = _literal(node)
+        if "\n" in gap.replace("\\\n", "") or word.startswith("\n"):
+            yield tuple(words)
+            words = []
+        if gap == "\\\n" and words:
+            words[-1] += word
+        else:
+            words.append(word.lstrip("\n"))
+        last = node
+    yield tuple(words)
+
+
 def _literal(node: "Node") -> str:
     """The word, or nothing if it depends on what the shell puts into it."""
     is_literal = all(part.type in _LITERAL_NODES for part in _walk(node) if part.is_named)
@@ -275,7 +300,15 @@ def _heredoc_words(command: "Node") -> tuple[str, ...] | None:
     if not nodes or any(node.type not in _LITERALS or node.named_children for node in nodes):
         return None
     words = tuple(map(_text, nodes))
+    if simple_commands(_between(command, nodes[0], nodes[-1])) != (words,):
+        return None
     return (*words, "-") if _is_dash_left_out(command) else words
+
+
+def _between(command: "Node", first: "Node", last: "Node") -> str:
+    """The text from one node of a command to another, both included."""
+    text = (command.text or b"")[first.start_byte - command.start_byte : last.end_byte - command.start_byte]
+    return text.decode("utf-8", "replace")
 
 
 def _is_dash_left_out(command: "Node") -> bool:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from pycodex.supervisor.policy.bash import heredoc_command, plain_commands
 
 _SHELLS = frozenset({"bash", "zsh", "sh"})
+_SHELL_FOLDERS = ("", "/bin", "/usr/bin", "/usr/local/bin")
 _SCRIPT_FLAGS = frozenset({"-c", "-lc"})
 
 
@@ -18,12 +19,21 @@ class Segments(NamedTuple):
     """The commands of an argv, never none.
 
     `is_complex`: the one command of a script that feeds it a here-document. `does_more`: that script also opens files
-    or sets variables, so that the command's words do not tell all that it does.
+    or sets variables, so that the command's words do not tell all that it does. `shell`: the program that reads the
+    script; empty where there is none.
     """
 
     commands: tuple[tuple[str, ...], ...]
     is_complex: bool = False
     does_more: bool = False
+    shell: str = ""
+
+    def has_shell_of_the_system(self, *, users: str) -> bool:
+        """Whether its script is read by a shell, and not by some program that goes by the name of one.
+
+        `users` is the shell of the person.
+        """
+        return self.shell in ("", users) or os.path.dirname(self.shell) in _SHELL_FOLDERS
 
 
 def script_of(argv: Sequence[str]) -> str | None:
@@ -40,8 +50,8 @@ def segments_of(argv: Sequence[str]) -> Segments:
         return Segments((tuple(argv),))
     commands = plain_commands(script)
     if commands is not None:
-        return Segments(commands)
+        return Segments(commands, shell=argv[0])
     fed = heredoc_command(script)
     if fed is not None:
-        return Segments((fed.words,), is_complex=True, does_more=fed.does_more)
+        return Segments((fed.words,), is_complex=True, does_more=fed.does_more, shell=argv[0])
     return Segments((tuple(argv),))

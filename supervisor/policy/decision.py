@@ -15,12 +15,17 @@ from pycodex.supervisor.policy.escalation import REQUIRE_ESCALATED, USE_DEFAULT,
 from pycodex.supervisor.policy.rules import ALLOW, FORBIDDEN, PROMPT, RuleMatch, Rules, strictest
 from pycodex.supervisor.policy.safe_commands import is_dangerous, is_known_safe
 from pycodex.supervisor.text.argv import shown
+from pycodex.supervisor.text.visible import is_plain
 
 NEVER, ON_FAILURE, ON_REQUEST, UNTRUSTED = "never", "on-failure", "on-request", "untrusted"
 
 ALLOWED_BY_RULES = "rules of the user allow every part of it"
 APPROVED_BY_USER = "approved by the user"
+MOST_OFFERED_CHARACTERS = 4000
 RETRY_REASON = "command failed; retry without sandbox?"
+LEAVES_REASON = "run it outside of the sandbox?"
+
+WITHOUT_SANDBOX = "without sandbox"
 
 # Who has the word about a part of a command.
 BY_RULE, BY_SAFE_LIST, BY_DANGER_LIST, BY_ESCALATION, BY_POLICY = "rule", "safe", "dangerous", "escalation", "policy"
@@ -34,7 +39,7 @@ class Run:
     retries: bool = False
     """Whether a run that the sandbox stops may be repeated without it."""
     ask_first: "Ask | None" = None
-    """What to ask before it is repeated; None: the person has said yes to the command already."""
+    """What to ask before it is repeated; None: the person has said yes to that already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +49,8 @@ class Ask:
     reason: str | None = None
     amendment: tuple[str, ...] | None = None
     """First words of commands that the person may allow for good."""
+    key: object = None
+    """What the person allows if they say yes for the whole session."""
     then: Run
     """What follows from a yes."""
 
@@ -68,6 +75,8 @@ class Question:
     policy: ApprovalPolicy
     restricted: bool
     """Whether the turn has a sandbox at all."""
+    shell: str = ""
+    """The person's own, by its path."""
     unprotected: bool = False
     """Whether what should only read is not held to that on this platform."""
     asked: str = USE_DEFAULT
@@ -111,7 +120,7 @@ def decide(question: Question) -> Verdict:
         return Run(unconfined_because=ALLOWED_BY_RULES if question.restricted else "")
     if not question.restricted or not wants_retry(question.policy):
         return Run()
-    return Run(retries=True, ask_first=None if question.key in question.granted else _ask_to_retry(parts, question))
+    return Run(retries=True, ask_first=_ask_to_retry(parts, question))
 
 
 def examined(question: Question) -> tuple[Part, ...]:
@@ -128,20 +137,31 @@ def wants_retry(policy: ApprovalPolicy) -> bool:
 
 def _words_on(command: tuple[str, ...], question: Question) -> list[Word]:
     matches = question.rules.matches(command, resolve_hosts=True)
-    # A rule about a command says nothing of what a script does besides, such as where its output goes, nor of another
-    # program that only shares a name with the one that was meant.
-    matches = [
-        match
-        for match in matches
-        if match.decision != ALLOW or not (question.segments.does_more or question.rules.is_namesake(match))
-    ]
+    matches = [match for match in matches if match.decision != ALLOW or _is_meant(match, question)]
     return [Word(match.decision, BY_RULE, match) for match in matches] or [_by_itself(command, question)]
+
+
+def _is_meant(match: RuleMatch, question: Question) -> bool:
+    """A rule that allows a command says nothing of what a script does besides, such as where its output goes, nor of
+    another program that only shares a name with the one that was meant, be it a command or the shell.
+    """
+    segments = question.segments
+    if segments.does_more or not segments.has_shell_of_the_system(users=question.shell):
+        return False
+    return not question.rules.is_namesake(match)
+
+
+def _is_safe(command: Sequence[str], question: Question) -> bool:
+    segments = question.segments
+    if segments.is_complex or not segments.has_shell_of_the_system(users=question.shell):
+        return False
+    return is_known_safe(command)
 
 
 def _by_itself(command: Sequence[str], question: Question) -> Word:
     policy = question.policy
     wants_more = question.asked != USE_DEFAULT and question.restricted
-    if is_known_safe(command) and not question.segments.is_complex and not wants_more:
+    if not wants_more and _is_safe(command, question):
         return Word(ALLOW, BY_SAFE_LIST)
     if is_dangerous(command) or question.unprotected:
         return Word(FORBIDDEN if policy == NEVER else PROMPT, BY_DANGER_LIST)
@@ -172,14 +192,17 @@ def _asked(parts: Sequence[Part], said: Sequence[Word], question: Question) -> V
         if rule is None and not granted.get("sandbox_approval"):
             return Refuse("approval required by policy, but AskForApproval::Granular.sandbox_approval is false")
     leaves = question.asked == REQUIRE_ESCALATED and question.restricted
-    then = Run(
-        unconfined_because=APPROVED_BY_USER if leaves else "",
-        retries=question.restricted and wants_retry(question.policy),
-    )
+    if leaves:
+        then = Run(unconfined_because=APPROVED_BY_USER)
+    elif question.restricted and wants_retry(question.policy):
+        # To let it run is not to let it out: whatever it says of itself, it may have failed on purpose.
+        then = Run(retries=True, ask_first=_ask_to_retry(parts, question))
+    else:
+        then = Run()
     if question.key in question.granted:
         return then
     reason = None if rule is None else _reason(rule, question.argv)
-    return Ask(reason=reason, amendment=_amendment_for_prompt(parts, question), then=then)
+    return Ask(reason=reason, amendment=_amendment_for_prompt(parts, question), key=question.key, then=then)
 
 
 def _reason(rule: RuleMatch, argv: Sequence[str]) -> str:
@@ -194,12 +217,16 @@ def _telling(said: Sequence[Word], decision: str) -> RuleMatch | None:
     return max(reversed(rules), key=lambda rule: len(rule.matched_prefix), default=None)
 
 
-def _ask_to_retry(parts: Sequence[Part], question: Question) -> Ask:
+def _ask_to_retry(parts: Sequence[Part], question: Question) -> Ask | None:
+    """None: the person has allowed it for the session."""
+    key = (question.key, WITHOUT_SANDBOX)
+    if key in question.granted:
+        return None
     amendment = None
     # To allow one part of several would not free the command the next time.
     if len(parts) == 1 and not parts[0].has_rule and not question.segments.is_complex:
         amendment = parts[0].command if _may_be_offered(parts[0].command, question) else None
-    return Ask(reason=RETRY_REASON, amendment=amendment, then=Run(unconfined_because=APPROVED_BY_USER))
+    return Ask(reason=RETRY_REASON, amendment=amendment, key=key, then=Run(unconfined_because=APPROVED_BY_USER))
 
 
 def _amendment_for_prompt(parts: Sequence[Part], question: Question) -> tuple[str, ...] | None:
@@ -225,7 +252,11 @@ def _would_settle(words: tuple[str, ...], question: Question) -> bool:
 
 
 def _may_be_offered(words: tuple[str, ...], question: Question) -> bool:
-    """Only what would match, and would not hand out more than anybody means to give."""
-    if is_banned(words) or question.segments.does_more:
+    """Only what would match, can be read, and does not hand out more than anybody means to give."""
+    if is_banned(words) or question.segments.does_more or not _is_readable(words):
         return False
     return any(question.rules.amended(words).matches(command) for command in question.segments.commands)
+
+
+def _is_readable(words: tuple[str, ...]) -> bool:
+    return sum(map(len, words)) <= MOST_OFFERED_CHARACTERS and all(is_plain(word.replace("\n", "")) for word in words)

@@ -1,7 +1,7 @@
 """What a model may ask for beyond its sandbox, and when it may ask at all.
 
 Owns the checks that come before any decision: whether asking is allowed, and whether what is asked for makes sense.
-Pure.
+Looks at the disk only to follow links in paths that are asked for.
 """
 
 import os
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.turn_context import ApprovalPolicy, TurnContext
+from pycodex.supervisor.text.quoting import quoted
 
 USE_DEFAULT = "use_default"
 REQUIRE_ESCALATED = "require_escalated"
@@ -29,6 +30,21 @@ class Extra(NamedTuple):
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
     network: bool = False
+
+    def told(self) -> str:
+        """For the person who is asked."""
+        parts = [
+            *(f"reading {quoted(path)}" for path in self.read),
+            *(f"writing below {quoted(path)}" for path in self.write),
+            *(["the network"] if self.network else ()),
+        ]
+        return ", ".join(parts)
+
+    def to_wire(self) -> dict[str, Any]:
+        wire: dict[str, Any] = {"network": {"enabled": True}} if self.network else {}
+        if self.read or self.write:
+            wire["file_system"] = {"read": list(self.read) or None, "write": list(self.write) or None}
+        return wire
 
 
 def check(turn: TurnContext, *, asked: str, additional: dict[str, Any] | None, verb: str) -> None:
@@ -97,7 +113,8 @@ def _paths(files: dict[str, Any], name: str, cwd: str) -> tuple[str, ...]:
         raise ModelFacing(f"`additional_permissions.file_system.{name}` must be a list of paths")
     if len(value) > _MOST_PATHS:
         raise ModelFacing(f"`additional_permissions.file_system.{name}` must not name more than {_MOST_PATHS} paths")
-    return tuple(os.path.normpath(os.path.join(cwd, path)) for path in value)
+    # Where they really lead: that is what the person is asked about.
+    return tuple(os.path.realpath(os.path.join(cwd, path)) for path in value)
 
 
 def policy_name(policy: ApprovalPolicy) -> str:

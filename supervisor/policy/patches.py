@@ -10,7 +10,7 @@ from enum import Enum
 
 from pycodex.protocol.confinement import WRITE, Confinement
 from pycodex.protocol.turn_context import ApprovalPolicy
-from pycodex.sandbox.plan import access_at
+from pycodex.sandbox.plan import access_of
 from pycodex.supervisor.policy.decision import NEVER, ON_FAILURE, ON_REQUEST, UNTRUSTED, wants_retry
 
 
@@ -23,7 +23,7 @@ class PatchVerdict(Enum):
 
 
 def judge_patch(paths: Iterable[str], confinement: Confinement, policy: ApprovalPolicy) -> PatchVerdict:
-    """`paths` are all that the patch writes, absolute and without detours, both ends of a move included."""
+    """`paths` are all that the patch writes, absolute and canonical, both ends of a move included."""
     if policy == UNTRUSTED:
         return PatchVerdict.ASK
     if policy == ON_FAILURE or not closed_to(paths, confinement):
@@ -33,7 +33,8 @@ def judge_patch(paths: Iterable[str], confinement: Confinement, policy: Approval
 
 def closed_to(paths: Iterable[str], confinement: Confinement) -> list[str]:
     """Those that cannot be written: a file changes places in its directory, which must be writable, too."""
-    return [path for path in paths if any(access_at(confinement, p) != WRITE for p in (path, os.path.dirname(path)))]
+    access = access_of(confinement)
+    return [path for path in paths if access(path) != WRITE or access(os.path.dirname(path)) != WRITE]
 
 
 def asks_after_denial(policy: ApprovalPolicy) -> bool:

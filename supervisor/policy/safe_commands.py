@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pycodex.supervisor.policy.bash import every_command, plain_commands
 from pycodex.supervisor.policy.command_line import script_of
 
+_SYSTEM_FOLDERS = ("", "/bin", "/usr/bin", "/usr/local/bin")
 _ALWAYS_SAFE = frozenset(
     {
         *("cat", "cd", "cut", "echo", "expr", "false", "grep", "head", "id", "ls", "nl", "paste", "pwd", "rev", "seq"),
@@ -27,6 +28,9 @@ _RG_RUNS = ("--pre", "--hostname-bin")
 _RG_UNPACKS = frozenset({"--search-zip", "-z"})
 _SED_PRINTS_LINES = re.compile(r"([0-9]+,)?[0-9]+p")
 _SED_MOST_WORDS = 4
+
+# What can stand in the middle of a word without being part of it.
+_QUOTING = re.compile(r"""\\\n|[\\'"]""")
 
 _GIT_READS = frozenset({"status", "log", "diff", "show", "branch"})
 _GIT_SETTINGS = ("--config-env",)
@@ -67,14 +71,18 @@ def is_dangerous(argv: Sequence[str]) -> bool:
     if _program(argv[0]) == "rm":
         return _is_forced(argv[1:])
     script = script_of(argv)
-    if script is None or "rm" not in script:
+    if script is None or "rm" not in _QUOTING.sub("", script):
         return False
     # Scripts inside of scripts need more quotes with each step, so their length keeps this from going deep.
     return any(map(is_dangerous, plain_commands(script) or every_command(script)))
 
 
 def _reads_only(argv: Sequence[str]) -> bool:
-    name, arguments = os.path.basename(argv[0]), argv[1:]
+    folder, name = os.path.split(argv[0])
+    arguments = argv[1:]
+    if folder not in _SYSTEM_FOLDERS:
+        # It only shares its name with one that is known.
+        return False
     if name in _ALWAYS_SAFE:
         return True
     check = _CHECKS.get(name)
@@ -146,8 +154,8 @@ def _without_sudo(argv: Sequence[str]) -> Sequence[str]:
 
 
 def _program(word: str) -> str:
-    """A backslash before a name keeps the shell from taking it for an alias."""
-    return os.path.basename(word.removeprefix("\\"))
+    """A backslash keeps the shell from taking a name for an alias, and means nothing else in one."""
+    return os.path.basename(word.replace("\\", ""))
 
 
 def _is_forced(arguments: Sequence[str]) -> bool:

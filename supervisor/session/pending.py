@@ -4,6 +4,8 @@ Owns the waiting: who asks gets the answer, or learns that none will come. Knows
 the question goes out as an event, the answer comes back as an op with the same id.
 """
 
+from collections.abc import Callable
+
 import outcome
 import trio
 
@@ -20,12 +22,13 @@ class Pending:
     def __init__(self) -> None:
         self._questions: dict[str, _Question] = {}
 
-    async def answer_to(self, request_id: str) -> object:
-        """Wait for the answer. Ask first, and without a pause in between."""
+    async def answer_to(self, request_id: str, ask: Callable[[], None]) -> object:
+        """Ask, and wait for the answer. Nothing is asked under an id that waits for another one already."""
         if request_id in self._questions:
-            raise ValueError(f"{request_id} waits for an answer already")
+            raise Unanswered(f"another question of the call {request_id} is open")
         question = self._questions[request_id] = _Question()
         try:
+            ask()
             await question.settled.wait()
         finally:
             del self._questions[request_id]

@@ -38,7 +38,13 @@ class Declined(ModelFacing):
 
 
 async def ask_about_command(
-    ask: "Ask", argv: Sequence[str], *, cwd: str, call_id: str, key: Hashable, scope: ToolScope
+    ask: "Ask",
+    argv: Sequence[str],
+    *,
+    cwd: str,
+    call_id: str,
+    scope: ToolScope,
+    additional_permissions: dict[str, Any] | None = None,
 ) -> None:
     """Raises Declined."""
     from pycodex.supervisor.policy.summaries import parsed_cmd
@@ -50,12 +56,13 @@ async def ask_about_command(
         cwd=cwd,
         reason=ask.reason,
         proposed_execpolicy_amendment=ask.amendment,
+        additional_permissions=additional_permissions,
         available_decisions=tuple(_offered(ask)),
         parsed_cmd=parsed_cmd(argv),
     )
     decision = await _answer(request, scope)
     if decision.answer == APPROVED_FOR_SESSION:
-        scope.services.approvals.grant([key])
+        scope.services.approvals.grant([ask.key])
     if decision.amendment is not None:
         await _allow_for_good(decision.amendment, scope)
 
@@ -85,9 +92,8 @@ def _offered(ask: "Ask") -> Iterable[str | dict[str, Any]]:
 
 
 async def _answer(request: ExecApprovalRequest | ApplyPatchApprovalRequest, scope: ToolScope) -> Decision:
-    scope.emit(request)
     try:
-        decision = Decision.of_wire(await scope.answer_to(request.call_id))
+        decision = Decision.of_wire(await scope.answer_to(request.call_id, lambda: scope.emit(request)))
     except Unanswered:
         raise Declined(aborts=False) from None
     if not decision.approves:

@@ -13,6 +13,8 @@ from pycodex.sandbox.plan import plan
 from pycodex.sandbox.survey import own_installation, survey
 from pycodex.supervisor.tools.services import ToolServices
 
+MOST_PATH_BYTES = 4095
+
 
 class Unconfinable(ModelFacing):
     """The permissions of the turn cannot be made into a confinement; nothing was run."""
@@ -40,6 +42,17 @@ def confinement(turn: TurnContext, services: ToolServices, *, runtime_dir: str) 
         )
     except (Unenforceable, UserFacing) as error:
         raise Unconfinable(f"the sandbox cannot be set up, so nothing was run: {error}") from None
+
+
+def working_directory(turn: TurnContext, workdir: str | None) -> str:
+    """Where a call wants its command to run: where the path leads now, so that a person is asked about that.
+
+    One that no file system can have is left as it is: whoever enters it will say what is wrong with it.
+    """
+    if not workdir:
+        return turn.cwd
+    path = os.path.join(turn.cwd, workdir)
+    return path if "\0" in path or len(path) > MOST_PATH_BYTES else os.path.realpath(path)
 
 
 def environment(turn: TurnContext, services: ToolServices, confined: Confinement) -> dict[str, str]:

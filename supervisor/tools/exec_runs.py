@@ -53,7 +53,8 @@ async def run_for(command: Command, scope: ToolScope, *, wait_s: float) -> Proce
         raise exec_answer.rejected(command.argv, str(declined)) from None
     except NotCleared as error:
         raise exec_answer.rejected(command.argv, str(error)) from None
-    except trio.Cancelled:
+    except BaseException:
+        # There will be no other attempt: what came of the last one counts.
         runs.accept_last()
         raise
 
@@ -66,9 +67,7 @@ class _Runs:
         self._last: Process | None = None
 
     async def attempt(self, confined: Confinement, may_retry: bool) -> Process:
-        # A process whose place another one takes was told to have begun, and that once is enough.
-        has_begun = self._last is not None
-        self._last = process = await self._started(confined, has_begun=has_begun, on_trial=may_retry)
+        self._last = process = await self._started(confined, in_place_of=self._last, on_trial=may_retry)
         await self._wait(process)
         if not may_retry or not process.was_denied():
             process.accept()
@@ -116,14 +115,14 @@ class _Runs:
             "parsed_cmd": parsed_cmd(self._command.argv),
         }
 
-    async def _started(self, confined: Confinement, *, has_begun: bool, on_trial: bool) -> Process:
+    async def _started(self, confined: Confinement, *, in_place_of: Process | None, on_trial: bool) -> Process:
         scope, argv = self._scope, self._command.argv
         origin = Origin(
             **self._described(),
             argv=argv,
             truncation=scope.turn.truncation,
             emit=scope.emit,
-            has_begun=has_begun,
+            process_id=None if in_place_of is None else in_place_of.process_id,
         )
         try:
             order = without_login(self._order(confined), scope, fixed=ENVIRONMENT)

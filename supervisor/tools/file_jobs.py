@@ -23,7 +23,7 @@ async def run_job(
     scope: ToolScope,
     *,
     answer_cap_bytes: int = RunFileJob.output_cap_bytes,
-    confine: Callable[[Confinement], Confinement] = lambda confined: confined,
+    confine: Callable[[Confinement], Confinement] | None = None,
     finish: bool = False,
 ) -> "FileAnswer":
     """Raises ModelFacing: JobFailed with the job's own text, or what kept it from being run.
@@ -38,7 +38,7 @@ async def run_job(
             name,
             arguments,
             cwd=turn.cwd,
-            confinement=confine(confined),
+            confinement=confined if confine is None else confine(confined),
             session_id=turn.thread_id,
             answer_cap_bytes=answer_cap_bytes,
             finish=finish,

@@ -73,14 +73,27 @@ async def orchestrated(command: Command, scope: ToolScope, attempt: Attempt[Resu
 
 async def _allowed(command: Command, scope: ToolScope) -> "Run":
     # The grammar of shells is loaded with them, beside the first request.
-    from pycodex.supervisor.policy.decision import Ask, Refuse
+    from pycodex.supervisor.policy.decision import Refuse, Run
 
     verdict = _verdict(command, scope)
     if isinstance(verdict, Refuse):
         raise NotCleared(verdict.text)
-    if isinstance(verdict, Ask):
-        return await _asked(replace(verdict, reason=verdict.reason or command.justification), command, scope)
-    return verdict
+    if isinstance(verdict, Run):
+        return verdict
+    # What cannot be confined need not be asked about.
+    await _confinement(command, scope, verdict.then)
+    return await _asked(replace(verdict, reason=verdict.reason or _reason(command, verdict.then)), command, scope)
+
+
+def _reason(command: Command, then: "Run") -> str | None:
+    """What the model says, so that it cannot be taken for anything else, and what else a yes would mean."""
+    from pycodex.supervisor.policy.decision import LEAVES_REASON
+    from pycodex.supervisor.text.visible import visible
+
+    said = visible(command.justification) if command.justification else None
+    if command.extra is not None:
+        return " ".join(filter(None, (f"Also allow {command.extra.told()}?", said)))
+    return said or (LEAVES_REASON if then.unconfined_because else None)
 
 
 def _verdict(command: Command, scope: ToolScope) -> "Verdict":
@@ -94,6 +107,7 @@ def _verdict(command: Command, scope: ToolScope) -> "Verdict":
             segments=segments_of(command.argv),
             rules=approvals.rules,
             policy=turn.approval_policy,
+            shell=turn.shell.path,
             restricted=turn.permissions.mode not in (DANGER_FULL_ACCESS, EXTERNAL_SANDBOX),
             unprotected=sys.platform == "win32" and turn.permissions.mode == READ_ONLY,
             asked=command.asked,
@@ -107,7 +121,14 @@ def _verdict(command: Command, scope: ToolScope) -> "Verdict":
 async def _asked(ask: "Ask", command: Command, scope: ToolScope) -> "Run":
     from pycodex.supervisor.tools.asking import ask_about_command
 
-    await ask_about_command(ask, command.argv, cwd=command.cwd, call_id=command.call_id, key=_key(command), scope=scope)
+    await ask_about_command(
+        ask,
+        command.argv,
+        cwd=command.cwd,
+        call_id=command.call_id,
+        scope=scope,
+        additional_permissions=None if command.extra is None else command.extra.to_wire(),
+    )
     return ask.then
 
 

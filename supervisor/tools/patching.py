@@ -5,10 +5,9 @@ patch come here. The language of patches is in `protocol/patch`, the work on fil
 """
 
 import base64
-import os
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pycodex.protocol.confinement import Confinement
 from pycodex.protocol.errors import ModelFacing
@@ -16,13 +15,12 @@ from pycodex.protocol.events.exec import COMPLETED, DECLINED, FAILED, ExecComman
 from pycodex.protocol.events.patch import PatchApplyBegin, PatchApplyEnd, TurnDiff
 from pycodex.protocol.frames import STDERR, STDOUT, Exited
 from pycodex.sandbox.denial import likely_denied
-from pycodex.sandbox.plan import opened
-from pycodex.supervisor.policy.approvals import file_key
 from pycodex.supervisor.policy.decision import RETRY_REASON
-from pycodex.supervisor.policy.patches import PatchVerdict, asks_after_denial, closed_to, judge_patch
+from pycodex.supervisor.policy.patches import PatchVerdict, asks_after_denial, judge_patch
 from pycodex.supervisor.tools.asking import Declined, ask_about_patch
 from pycodex.supervisor.tools.confine import confinement
 from pycodex.supervisor.tools.file_jobs import run_job, senseless
+from pycodex.supervisor.tools.patch_places import Places, places_of
 from pycodex.supervisor.tools.remarks import remarks_on
 from pycodex.supervisor.tools.shell_answer import structured, system_error
 from pycodex.supervisor.tools.tool import ToolAnswer, ToolScope
@@ -38,7 +36,6 @@ VERIFICATION_FAILED = "apply_patch verification failed: "
 ANSWER_CAP_BYTES = 256 << 20
 # The answer about so many files can still be read, and there is time to write them.
 MOST_HUNKS = 10_000
-_MOST_PATH_BYTES = 4095
 
 
 async def apply_patch(
@@ -49,13 +46,13 @@ async def apply_patch(
     if not patch.hunks:
         _warn_of_detour(requested_via, scope)
         raise ModelFacing("patch rejected: empty patch")
-    policy, approvals = scope.turn.approval_policy, scope.services.approvals
-    work = _Application(text, cwd, _absolute(_written_paths(patch), cwd))
+    policy = scope.turn.approval_policy
     confined = await _confined(scope)
-    verdict = judge_patch(work.paths, confined, policy)
-    is_allowed = verdict is PatchVerdict.ASK and approvals.has_all(work.keys)
-    places = _places(work.paths, confined)
-    result = await work.tried(scope, places if is_allowed else (), write=is_allowed or verdict is PatchVerdict.APPLY)
+    places = await places_of(_written_paths(patch), cwd=cwd, confined=confined)
+    work = _Application(text, cwd, places, scope)
+    verdict = judge_patch(places.all, confined, policy)
+    is_allowed = verdict is PatchVerdict.ASK and scope.services.approvals.has_all(places.keys)
+    result = await work.tried(write=is_allowed or verdict is PatchVerdict.APPLY, opens=is_allowed)
     _warn_of_detour(requested_via, scope)
     if verdict is PatchVerdict.REJECT:
         raise ModelFacing("patch rejected: writing outside of the project; rejected by user approval settings")
@@ -63,11 +60,11 @@ async def apply_patch(
     events.begin(result)
     if not result.cwd_errno and not is_allowed:
         if verdict is PatchVerdict.ASK:
-            await events.ask(result, _detours(places), keys=work.keys)
-            result = await work.tried(scope, places, write=True)
+            await events.ask(result, places.detours(), keys=places.keys)
+            result = await events.seen_through(work.tried(write=True, opens=True), result)
         elif not confined.unconfined_because and result.was_denied and asks_after_denial(policy):
-            await events.ask(result, RETRY_REASON, keys=())
-            result = await work.tried(scope, places, write=True)
+            await events.ask(result, "; ".join(filter(None, (RETRY_REASON, places.detours()))), keys=())
+            result = await events.seen_through(work.tried(write=True, opens=True), result)
     events.end(result)
     if result.cwd_errno:
         raise ModelFacing(result.stderr)
@@ -126,73 +123,28 @@ async def _confined(scope: ToolScope) -> Confinement:
     return confinement(scope.turn, scope.services, runtime_dir=pool.runtime_dir)
 
 
-class _Place(NamedTuple):
-    """A path that the sandbox does not let be written, and where it really lies."""
-
-    path: str
-    real_path: str
-    directory: str
-    """The nearest one above that is there."""
-
-
-def _places(paths: Sequence[str], confined: Confinement) -> tuple[_Place, ...]:
-    return tuple(_place(path) for path in closed_to(paths, confined))
-
-
-def _place(path: str) -> _Place:
-    above = os.path.realpath(os.path.dirname(path))
-    directory = above
-    while not os.path.isdir(directory):
-        directory = os.path.dirname(directory)
-    return _Place(path, os.path.join(above, os.path.basename(path)), directory)
-
-
-def _detours(places: Sequence[_Place]) -> str | None:
-    """The person must know which files they are asked about; the patch names them as it reaches them."""
-    told = [f"{place.path} is {place.real_path}" for place in places if place.path != place.real_path]
-    return "; ".join(told) or None
-
-
 @dataclass(frozen=True, slots=True)
 class _Application:
-    """A patch, and the absolute paths that it writes."""
-
     text: str
     cwd: str
-    paths: list[str]
+    places: Places
+    scope: ToolScope
 
-    @property
-    def keys(self) -> list[Hashable]:
-        return [file_key(path) for path in self.paths]
-
-    async def tried(self, scope: ToolScope, places: Sequence[_Place], *, write: bool) -> "_Result":
-        """Verified, and with `write` also applied; `places` are those that a person lets it write besides."""
-        arguments = {"patch": self.text, "cwd": self.cwd, "verify": True, "write": write}
-        paths = [place.real_path for place in places]
+    async def tried(self, *, write: bool, opens: bool) -> "_Result":
+        """Verified, and with `write` also applied. `opens`: a person lets it write its places, and no others."""
+        arguments: dict[str, object] = {"patch": self.text, "cwd": self.cwd, "verify": True, "write": write}
+        if opens:
+            arguments["only"] = self.places.all
         done = await run_job(
             NAME,
             arguments,
-            scope,
+            self.scope,
             answer_cap_bytes=ANSWER_CAP_BYTES,
-            confine=lambda confined: opened(confined, paths, directories=[place.directory for place in places]),
+            confine=self.places.opening(self.scope.services) if opens else None,
             # Once it writes, it is not ended half-way; it takes milliseconds, and has a deadline of its own.
             finish=True,
         )
         return _Result.of(done)
-
-
-def _absolute(paths: Iterable[str], cwd: str) -> list[str]:
-    """Without detours, and from a canonical directory, as roots are: it may be reached through a link.
-
-    Those that no file system can have are left out: the job will say what is wrong with them.
-    """
-    start = os.path.realpath(cwd) if _is_possible(cwd) else cwd
-    possible = [joined for path in paths if _is_possible(joined := os.path.join(start, path))]
-    return [os.path.normpath(path) for path in possible]
-
-
-def _is_possible(path: str) -> bool:
-    return len(path) <= _MOST_PATH_BYTES and "\0" not in path
 
 
 def _written_paths(patch: "Patch") -> Iterator[str]:
@@ -288,6 +240,14 @@ class _Events:
             self._ended(result.changes, "", text, status=DECLINED)
             await declined.take_effect(self.scope)
             raise ModelFacing(text) from None
+
+    async def seen_through(self, attempt: Awaitable[_Result], before: _Result) -> _Result:
+        """What was begun is told to have ended, also where it could not be tried any more."""
+        try:
+            return await attempt
+        except ModelFacing as error:
+            self._ended(before.changes, "", str(error), status=FAILED)
+            raise
 
     def end(self, result: _Result) -> None:
         for stream, said in ((STDOUT, result.stdout), (STDERR, result.stderr)):

@@ -60,8 +60,8 @@ class Origin:
     parsed_cmd: tuple[dict[str, Any], ...]
     truncation: TruncationPolicy
     emit: Emit = field(repr=False)
-    has_begun: bool = False
-    """Whether a process that this one takes the place of was told to have begun."""
+    process_id: int | None = None
+    """The number of a process that was told to have begun, has ended, and whose place this one takes."""
 
 
 class Process:
@@ -220,7 +220,7 @@ class Processes:
         return self._opened
 
     async def start(self, order: RunCommand, origin: Origin, *, on_trial: bool = False) -> Process:
-        """Run it, and tell that it has begun, unless the call has told so before. Raises what it could not start for.
+        """Run it, and tell that it has begun, unless it takes another's place. Raises what it could not start for.
 
         Until it has begun, a caller that is cancelled takes it along; afterwards it goes on. Of one that is `on_trial`
         no end is told until it is accepted: another may take its place.
@@ -231,14 +231,14 @@ class Processes:
             from pycodex.supervisor.workers.pty import PtySessions
 
             self._opened = PtySessions(pool, max_sessions=MAX_RUNNING)
-        process_id = await self._sessions.start(order, besides=self._kept)
+        process_id = await self._sessions.start(order, besides=self._kept, number=origin.process_id)
         try:
             await self._sessions.started(process_id)
         except trio.Cancelled:
             await self._sessions.end(process_id)
             raise
         process = Process(process_id, order, origin, self._spools, on_trial=on_trial)
-        if not origin.has_begun:
+        if origin.process_id is None:
             process.began()
         self._running.add(process)
         self._spawn(partial(self._follow, process))

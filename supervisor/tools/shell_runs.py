@@ -6,7 +6,6 @@ ModelFacing where nothing was even begun.
 """
 
 import base64
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -32,7 +31,7 @@ from pycodex.supervisor.text.charset import as_text
 from pycodex.supervisor.text.truncation import truncate_formatted
 from pycodex.supervisor.tools import shell_answer
 from pycodex.supervisor.tools.asking import Declined
-from pycodex.supervisor.tools.confine import environment
+from pycodex.supervisor.tools.confine import environment, working_directory
 from pycodex.supervisor.tools.interception import intercepted
 from pycodex.supervisor.tools.login_shells import without_login
 from pycodex.supervisor.tools.orchestrator import Attempt, Command, NotCleared, orchestrated
@@ -83,7 +82,7 @@ async def carry_out(wish: Wish, call: ToolCall, scope: ToolScope) -> ToolAnswer:
     turn = scope.turn
     escalation.check_additional(turn, asked=wish.asked, additional=wish.additional)
     escalation.check(turn, asked=wish.asked, additional=wish.additional, verb="should not")
-    cwd = os.path.join(turn.cwd, wish.workdir) if wish.workdir else turn.cwd
+    cwd = working_directory(turn, wish.workdir)
     terms = _terms(wish, cwd, call)
     if wish.argv:
         answer = await intercepted(wish.argv, cwd=cwd, call=call, scope=scope)

@@ -63,8 +63,10 @@ class ToolScope:
     """Puts a text into the history as a message of the developer's."""
     interrupt: Callable[[], None]
     """Ends the turn, as the person would; whoever asks for it is cancelled at their next wait."""
-    answer_to: Callable[[str], Awaitable[object]]
-    """Waits for the answer to a question, by the id that its event carried. Raises Unanswered if none will come."""
+    answer_to: Callable[[str, Callable[[], None]], Awaitable[object]]
+    """Has a question asked, and waits for its answer by the id that its event carries. Raises Unanswered if none will
+    come.
+    """
     changes: "TurnChanges"
     """What the turn has changed by patches so far."""
 

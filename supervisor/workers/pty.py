@@ -72,11 +72,14 @@ class PtySessions:
         self._max_sessions = max_sessions
         self._sessions: dict[int, _Session] = {}
 
-    async def start(self, order: RunCommand, *, besides: Container[int] = ()) -> int:
-        """Give the order to a worker; gives the number, none of `besides`, by which the process is known."""
+    async def start(self, order: RunCommand, *, besides: Container[int] = (), number: int | None = None) -> int:
+        """Give the order to a worker; gives the number, none of `besides`, by which the process is known.
+
+        `number`: that of a process that has ended and whose place it takes.
+        """
         if len(self._sessions) >= self._max_sessions:
             raise TooManyProcesses(f"{self._max_sessions} processes are running; end one of them first")
-        process_id = self._free_number(besides)
+        process_id = self._free_number(besides) if number is None or number in self._sessions else number
         session = _Session(process_id, order)
         # Counted from now on, so that many starts at once cannot exceed the limit.
         self._sessions[process_id] = session

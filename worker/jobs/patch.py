@@ -10,7 +10,8 @@ _MOST_STATE_BYTES = 192 << 20
 
 
 def run(arguments: "dict[str, object]") -> object:
-    """`patch` (its text), `cwd` (absolute), `verify` (first, against the disk as it is), `write` (or only try).
+    """`patch` (its text), `cwd` (absolute), `verify` (first, against the disk as it is), `write` (or only try), `only`
+    (the places that may be written, if not all).
 
     Gives `unverified`, or what the executable would say with `changes`, and `before` and `after` by absolute path.
     Where `cwd` is no directory, nothing is written, and `cwd_errno` says why.
@@ -22,9 +23,10 @@ def run(arguments: "dict[str, object]") -> object:
         raise JobError("cwd must be an absolute path")
     if type(verify) is not bool or type(write) is not bool:
         raise JobError("verify and write must be true or false")
+    only = _places(arguments.get("only"))
     cwd_errno = _why_not_entered(cwd)
     try:
-        outcome = apply_patch(patch, os.fsencode(cwd), verify=verify, write=write and not cwd_errno)
+        outcome = apply_patch(patch, os.fsencode(cwd), verify=verify, write=write and not cwd_errno, only=only)
     except Unverified as error:
         return {"unverified": str(error)}
     states = [state for part in (outcome.before, outcome.after) for state in part.values()]
@@ -38,6 +40,14 @@ def run(arguments: "dict[str, object]") -> object:
         "before": outcome.before if fits else {},
         "after": outcome.after if fits else {},
     }
+
+
+def _places(value: object) -> "frozenset[bytes] | None":
+    if value is None:
+        return None
+    if type(value) is not list or not all(type(place) is str for place in value):
+        raise JobError("only must be a list of paths")
+    return frozenset(map(os.fsencode, value))
 
 
 def _why_not_entered(cwd: str) -> int:

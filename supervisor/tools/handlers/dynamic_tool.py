@@ -70,8 +70,7 @@ class DynamicTool:
             "tool": self.name,
             "arguments": arguments,
         }
-        scope.emit(DynamicToolCallRequest(**told))
-        reply = await _reply_to(call, scope)
+        reply = await _reply_to(DynamicToolCallRequest(**told), scope)
         nanoseconds = int((trio.current_time() - started_at) * 1e9)
         scope.emit(
             DynamicToolCallResponse(
@@ -94,9 +93,9 @@ def _parameters(schema: object) -> dict[str, Any]:
     return {**_NO_PARAMETERS, **schema}
 
 
-async def _reply_to(call: ToolCall, scope: ToolScope) -> _Reply:
+async def _reply_to(request: DynamicToolCallRequest, scope: ToolScope) -> _Reply:
     try:
-        value = await scope.answer_to(call.call_id)
+        value = await scope.answer_to(request.call_id, lambda: scope.emit(request))
     except Unanswered:
         value = None
     if value is None:

@@ -3,7 +3,6 @@
 Owns the tool's arguments and its limits. How it runs is in `exec_runs`, the text of the answer in `exec_answer`.
 """
 
-import os
 from typing import Any
 
 from pycodex.protocol.items import FUNCTION_CALL
@@ -23,6 +22,7 @@ from pycodex.supervisor.tools.arguments import (
     u64,
     usize,
 )
+from pycodex.supervisor.tools.confine import working_directory
 from pycodex.supervisor.tools.exec_runs import run_for
 from pycodex.supervisor.tools.interception import intercepted
 from pycodex.supervisor.tools.orchestrator import Command
@@ -102,7 +102,7 @@ class ExecCommand:
         escalation.check(
             scope.turn, asked=given["sandbox_permissions"], additional=given["additional_permissions"], verb="cannot"
         )
-        cwd = os.path.join(scope.turn.cwd, given["workdir"]) if given["workdir"] else scope.turn.cwd
+        cwd = working_directory(scope.turn, given["workdir"])
         terms = _terms(given, argv, cwd, call)
         patched = await intercepted(argv, cwd=cwd, call=call, scope=scope)
         if patched is not None:

@@ -76,9 +76,9 @@ class RequestUserInput:
         if not all(question["options"] for question in questions):
             raise ModelFacing(f"{NAME} requires non-empty options for every question")
         asked = tuple({**_in_order(question), "isOther": True} for question in questions)
-        scope.emit(Question(call_id=call.call_id, turn_id=scope.turn.turn_id, questions=asked))
+        question = Question(call_id=call.call_id, turn_id=scope.turn.turn_id, questions=asked)
         try:
-            answers = _answers(await scope.answer_to(call.call_id))
+            answers = _answers(await scope.answer_to(call.call_id, lambda: scope.emit(question)))
         except Unanswered:
             answers = None
         if answers is None:
