@@ -26,6 +26,8 @@ class UserTurn(Record):
     summary: "str | None" = None
     personality: "str | None" = None
     output_schema: "Any" = None
+    service_tier: "str | None" = None
+    """An empty one: that of the provider."""
     mode: "str | None" = None
     """The collaboration mode: `default` or `plan`."""
     mode_instructions: "str | None" = None

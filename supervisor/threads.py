@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from pycodex.protocol.events.error import BackgroundEvent, ErrorEvent, WarningEvent
-from pycodex.protocol.events.turn import SessionConfigured
+from pycodex.protocol.events.turn import SessionConfigured, ThreadRolledBack
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.protocol.ids import new_thread_id, new_turn_id
 from pycodex.protocol.items import written
 from pycodex.protocol.ops import Op
 from pycodex.protocol.permissions import told_as_legacy
-from pycodex.protocol.rollout import RESPONSE_ITEM, SESSION_META, SessionMeta, line_now, timestamp_of
+from pycodex.protocol.rollout import EVENT_MSG, RESPONSE_ITEM, SESSION_META, SessionMeta, line_now, timestamp_of
 from pycodex.protocol.user_input import UserInput
+from pycodex.protocol.user_turns import before_last_user_turns
 from pycodex.supervisor.auth.credentials import Credentials
 from pycodex.supervisor.config.config import Config, web_search_for
 from pycodex.supervisor.context.history import History
@@ -54,6 +55,7 @@ from pycodex.supervisor.workspace.git import git_facts
 
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item
+    from pycodex.protocol.rollout import RolloutLine
     from pycodex.supervisor.rollout.listing import Filters, Page
     from pycodex.supervisor.rollout.reader import Replayed
 
@@ -105,6 +107,8 @@ class Terms:
     """Whether the session file keeps what commands and patches did."""
     history: "Sequence[Item] | None" = None
     """What a new thread begins with."""
+    drops_turns: int = 0
+    """How many of the last turns a fork does without."""
 
 
 _PLAIN_TERMS = Terms()
@@ -211,7 +215,7 @@ class ThreadManager:
         rules: Rules | None = None,
         terms: Terms = _PLAIN_TERMS,
     ) -> CodexThread:
-        """A new thread that begins with all that another one holds."""
+        """A new thread that begins with what another one holds."""
         from pycodex.supervisor.rollout.reader import fork_lines, replay
 
         stored = replay(path)
@@ -224,8 +228,9 @@ class ThreadManager:
             file = RolloutWriter.ephemeral()
         else:
             new_path = new_rollout_path(config.codex_home, meta.id, time.time())
-            file = RolloutWriter.forked(new_path, fork_lines(path, meta))
+            file = RolloutWriter.forked(new_path, (*fork_lines(path, meta), *_taken_back(terms.drops_turns)))
         origin = _origin_of(stored, file, instructions)
+        del origin.items[before_last_user_turns(origin.items, terms.drops_turns) :]
         origin.thread_id = meta.id
         origin.forked_from_id = stored.meta.id
         # The settings of the origin are not what this thread was told.
@@ -421,6 +426,11 @@ def _new_file(config: Config, meta: SessionMeta, history: "Sequence[Item]") -> R
         return RolloutWriter.new(path, meta)
     head = line_now(SESSION_META, meta.to_payload())
     return RolloutWriter.forked(path, (head, *(line_now(RESPONSE_ITEM, written(item)) for item in history)))
+
+
+def _taken_back(turns: int) -> "Iterator[RolloutLine]":
+    if turns > 0:
+        yield line_now(EVENT_MSG, ThreadRolledBack(num_turns=turns).to_stored())
 
 
 def _tell_context(state: ThreadState) -> None:

@@ -125,6 +125,8 @@ class Session:
     def _start_turn(self, turn_id: str, wish: UserTurn) -> None:
         state = self.state
         state.settings = state.settings.changed_by(wish)
+        if wish.service_tier is not None:
+            state.service_tier = wish.service_tier or None
         if self._active is not None:
             self.steer(wish.items)
             return

@@ -1,5 +1,6 @@
 """Starting, resuming and forking threads."""
 
+from dataclasses import replace
 from typing import Any
 
 from pycodex.protocol.app.thread_starts import ThreadForkParams, ThreadResumeParams, ThreadStartParams
@@ -13,6 +14,7 @@ from pycodex.supervisor.frontends.app_server.thread_configs import loaded_rules,
 from pycodex.supervisor.frontends.app_server.thread_facts import ThreadFacts
 from pycodex.supervisor.rollout.head import first_words
 from pycodex.supervisor.rollout.reader import read_meta
+from pycodex.supervisor.rollout.stored_turns import turns_of_file
 from pycodex.supervisor.threads import CodexThread, Terms
 
 
@@ -79,7 +81,10 @@ async def fork(caller: Caller, params: ThreadForkParams) -> Json:
         path,
         source=call.server.source,
         rules=loaded_rules(config),
-        terms=_terms(call, tells_work=params.persist_extended_history),
+        terms=replace(
+            _terms(call, tells_work=params.persist_extended_history),
+            drops_turns=0 if params.last_turn_id is None else _turns_behind(path, params.last_turn_id),
+        ),
     )
     facts = ThreadFacts.of(config, source=call.server.source)
     facts.forked_from_id = meta.id
@@ -89,6 +94,13 @@ async def fork(caller: Caller, params: ThreadForkParams) -> Json:
     if thread.rollout_path is None and not params.exclude_turns:
         told["turns"] = thread_views.turns_told(path, None)
     return _announced(call, live, told)
+
+
+def _turns_behind(path: str, turn_id: str) -> int:
+    ids = [turn.turn_id for turn in turns_of_file(path)]
+    if turn_id not in ids:
+        raise RpcError(f"turn not found: {turn_id}")
+    return len(ids) - 1 - ids.index(turn_id)
 
 
 def _terms(call: Call, *, tells_work: bool, history: list[Any] | None = None) -> Terms:

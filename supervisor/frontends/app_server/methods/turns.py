@@ -48,6 +48,7 @@ def _wish(params: TurnStartParams, inputs: tuple[UserInput, ...]) -> UserTurn:
         effort=params.effort,
         summary=params.summary,
         personality=params.personality,
+        service_tier=(params.service_tier or "") if "service_tier" in params.model_fields_set else None,
         output_schema=params.output_schema,
     )
     mode = params.collaboration_mode
@@ -67,6 +68,7 @@ def _note_settings(live: LiveThread, params: TurnStartParams, wish: UserTurn) ->
     facts.cwd = wish.cwd or facts.cwd
     facts.model = wish.model or facts.model
     facts.effort = wish.effort or facts.effort
+    facts.service_tier = facts.service_tier if wish.service_tier is None else wish.service_tier or None
     facts.permissions = wish.permissions or facts.permissions
     facts.approval_policy = wish.approval_policy or facts.approval_policy
     facts.approvals_reviewer = params.approvals_reviewer or facts.approvals_reviewer

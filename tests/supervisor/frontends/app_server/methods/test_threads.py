@@ -156,3 +156,21 @@ async def test_work_is_kept_for_who_asks_for_it(place: Place) -> None:
         assert [item["type"] for item in turn["items"]] == ["userMessage", "commandExecution", "agentMessage"]
         assert turn["items"][1]["aggregatedOutput"] == "plum\n"
     assert "exec_command_end" in line_kinds(place.lines())
+
+
+async def test_fork_may_end_at_an_earlier_turn(place: Place) -> None:
+    async with open_app_server(place, lambda _request: Reply(parts=say("ok"))) as scratch:
+        client = await scratch.connect().hello()
+        thread_id = await client.start()
+        for text in ("one", "two", "three"):
+            await client.turn(thread_id, text)
+        read = await client.call("thread/read", threadId=thread_id, includeTurns=True)
+        first = read["thread"]["turns"][0]["id"]
+        forked = await client.call("thread/fork", threadId=thread_id, lastTurnId=first)
+        assert [turn["id"] for turn in forked["thread"]["turns"]] == [first]
+        await client.turn(forked["thread"]["id"], "other")
+        words = said(scratch.inputs[3], "user")
+        assert "one" in words
+        assert not {"two", "three"} & set(words)
+        with pytest.raises(Refused, match=exactly("turn not found: nope")):
+            await client.call("thread/fork", threadId=thread_id, lastTurnId="nope")

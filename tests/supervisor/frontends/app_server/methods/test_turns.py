@@ -142,3 +142,13 @@ async def test_reviews_are_not_there_yet(place: Place) -> None:
         thread_id = await client.start()
         with pytest.raises(Refused, match=exactly("review/start is not supported yet")):
             await client.call("review/start", threadId=thread_id, target={"type": "uncommittedChanges"})
+
+
+async def test_tier_of_the_service_holds_until_it_is_cleared(place: Place) -> None:
+    async with open_app_server(place, []) as scratch:
+        client = await scratch.connect().hello()
+        thread_id = await client.start()
+        await client.turn(thread_id, "one", serviceTier="flex")
+        await client.turn(thread_id, "two")
+        await client.turn(thread_id, "three", serviceTier=None)
+        assert [request.body.get("service_tier") for request in scratch.model.requests] == ["flex", "flex", None]
