@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 import trio
 
-from pycodex.supervisor.model.scripted import Reply, call, custom, say
+from pycodex.supervisor.model.scripted import Hold, Reply, call, custom, say
+from pycodex.supervisor.session.session import Session
 from support.app_server import Client, Scratch, open_app_server, statuses, text_input, told
 from support.engine import Place, outputs, run
 
@@ -150,3 +151,24 @@ async def test_threads_of_one_connection_do_not_wait_for_each_other(place: Place
                     await client.hear()
         words = told(client.heard)
         assert words.count("item/completed agentMessage") == words.count("turn/completed") == len(threads)
+
+
+async def test_thread_that_breaks_is_told_as_ended(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(_session: object) -> None:
+        raise ZeroDivisionError("by nought")
+
+    script = [Reply(parts=[*say("half"), Hold()], is_complete=False)]
+    async with open_app_server(place, script) as scratch:
+        client = await scratch.connect().hello()
+        thread_id = await client.start()
+        await client.call("turn/start", threadId=thread_id, input=[text_input("go")])
+        await client.until("item/completed", item__type="agentMessage")
+        monkeypatch.setattr(Session, "_interrupt", fail)
+        assert await client.call("turn/interrupt", threadId=thread_id, turnId="") == {}
+        error = await client.until("error")
+        assert "by nought" in error["error"]["message"]
+        await client.until("turn/completed", threadId=thread_id)
+        await client.until("thread/closed", threadId=thread_id)
+        # The others go on.
+        monkeypatch.undo()
+        await client.start()
