@@ -74,12 +74,16 @@ class Telling:
         self.turn: Turn | None = None
         self.failed_calls: set[str] = set()
         """Calls whose question the client could not answer: their items end as failed."""
-        self._begun: dict[str, str] = {}
-        self._ended: set[str] = set()
+        self._begun: dict[tuple[str, str], str] = {}
+        """By turn and id: the kinds of items that have begun and not ended."""
+        self._ended: set[tuple[str, str]] = set()
+        self._turn_of: dict[str, str] = {}
+        self._turn_id = ""
 
     @property
     def turn_id(self) -> str:
-        return self.turn.turn_id if self.turn is not None else ""
+        """Of the running turn, or else of the last; empty before the first."""
+        return self._turn_id
 
     def notice(self, method: str, params: Json, *, turn_id: str | None = None) -> Notice:
         """About something in a turn, the running one unless another is named."""
@@ -96,21 +100,25 @@ class Telling:
         return [Notice("thread/status/changed", {"threadId": self.thread_id, "status": status})]
 
     def item_started(self, item: Json, *, turn_id: str | None = None) -> list[Notice]:
-        item_id = item["id"]
-        if item_id in self._begun or item_id in self._ended:
+        turn_id = self.turn_id if turn_id is None else turn_id
+        key = turn_id, item["id"]
+        if key in self._begun or key in self._ended:
             return []
-        turn_id = self._begun[item_id] = self.turn_id if turn_id is None else turn_id
+        self._begun[key] = item["type"]
+        self._turn_of[item["id"]] = turn_id
         self._keep(item, turn_id)
         return [self.notice("item/started", {"item": item, "startedAtMs": _now_ms()}, turn_id=turn_id)]
 
     def item_completed(self, item: Json, *, before: Json | None = None, turn_id: str | None = None) -> list[Notice]:
         """`before` is the item as it starts, for one that nobody was told of until now."""
-        item_id = item["id"]
-        if item_id in self._ended:
+        turn_id = self.turn_id if turn_id is None else turn_id
+        key = turn_id, item["id"]
+        if key in self._ended:
             return []
         notices = self.item_started(before or item, turn_id=turn_id)
-        turn_id = self._begun.pop(item_id)
-        self._ended.add(item_id)
+        del self._begun[key]
+        self._turn_of.pop(item["id"], None)
+        self._ended.add(key)
         self._keep(item, turn_id)
         return [
             *notices,
@@ -119,16 +127,21 @@ class Telling:
 
     def turn_of(self, item_id: str) -> str:
         """The turn in which the item was begun; it may have ended before the item does."""
-        return self._begun.get(item_id, self.turn_id)
+        return self._turn_of.get(item_id, self.turn_id)
 
     def turn_started(self, turn_id: str) -> Turn:
         self.turn = Turn(turn_id)
+        self._turn_id = turn_id
         self._ended.clear()
         return self.turn
 
     def turn_ended(self) -> None:
+        """Only commands go on after their turn."""
         self.turn = None
         self.failed_calls.clear()
+        for key in [key for key, kind in self._begun.items() if kind != "commandExecution"]:
+            del self._begun[key]
+            self._turn_of.pop(key[1], None)
 
     def _keep(self, item: Json, turn_id: str) -> None:
         if self.turn is not None and self.turn.turn_id == turn_id:
