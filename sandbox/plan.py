@@ -99,17 +99,19 @@ def opened(
 ) -> Confinement:
     """The same, but these `places` can be written, because a person has said so about each of them.
 
-    `directories` are where they lie. All are canonical, and directories are there. What is protected below one stays
+    `directories` are where they lie, never the root. All are canonical, and directories are there. What is protected below one stays
     so, and so do `guarded` directories, unless they are one themselves; nothing stands in for a missing name on the way
     to one of the places.
     """
     if confinement.unconfined_because:
         return confinement
-    table = {entry.path: entry.access for entry in confinement.entries} | dict.fromkeys(directories, WRITE)
+    wanted = tuple(places)
+    table = {entry.path: entry.access for entry in confinement.entries}
+    table.update((path, WRITE) for path in directories if path != "/")
     for path in guarded:
         if path not in table and _look_up(table, confinement.base, path) == WRITE:
             table[path] = READ
-    wanted = tuple(places)
+    table.update((path, WRITE) for path in wanted if path in table)
     return confinement.replace(
         entries=tuple(
             Entry(path=path, access=table[path]) for path in sorted(table, key=lambda path: (_depth(path), path))

@@ -21,6 +21,23 @@ _TOKEN = re.compile(
 )
 
 
+_EXPANDED_BARE = frozenset("\\*?[]{}~")
+
+
+def expands(script: str) -> bool:
+    """Whether the shell may make other words of those that are written; of what cannot be read, it may."""
+    position = 0
+    while position < len(script):
+        token = _TOKEN.match(script, position)
+        if token is None:
+            return True
+        position = token.end()
+        bare, double = token["bare"] or "", token["double"] or ""
+        if "\\" in double or not _EXPANDED_BARE.isdisjoint(bare):
+            return True
+    return False
+
+
 def simple_commands(script: str) -> tuple[tuple[str, ...], ...] | None:
     """The commands, words as they are written but without their quotes; None where that cannot be told for sure.
 

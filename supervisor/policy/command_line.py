@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pycodex.supervisor.policy.bash import heredoc_command, plain_commands
+from pycodex.supervisor.policy.bash_words import expands
 
 _SHELLS = frozenset({"bash", "zsh", "sh"})
 _SHELL_FOLDERS = ("", "/bin", "/usr/bin", "/usr/local/bin")
@@ -20,13 +21,14 @@ class Segments(NamedTuple):
 
     `is_complex`: the one command of a script that feeds it a here-document. `does_more`: that script also opens files
     or sets variables, so that the command's words do not tell all that it does. `shell`: the program that reads the
-    script; empty where there is none.
+    script; empty where there is none. `is_expanded`: the shell may make other words of those of the commands.
     """
 
     commands: tuple[tuple[str, ...], ...]
     is_complex: bool = False
     does_more: bool = False
     shell: str = ""
+    is_expanded: bool = False
 
     def has_shell_of_the_system(self, *, users: str) -> bool:
         """Whether its script is read by a shell, and not by some program that goes by the name of one.
@@ -50,7 +52,7 @@ def segments_of(argv: Sequence[str]) -> Segments:
         return Segments((tuple(argv),))
     commands = plain_commands(script)
     if commands is not None:
-        return Segments(commands, shell=argv[0])
+        return Segments(commands, shell=argv[0], is_expanded=expands(script))
     fed = heredoc_command(script)
     if fed is not None:
         return Segments((fed.words,), is_complex=True, does_more=fed.does_more, shell=argv[0])

@@ -5,13 +5,14 @@ then what the person has allowed in this session. The strictest word about any p
 an allowing rule frees from the sandbox only if every part has one. Pure: takes values, gives one.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from pycodex.protocol.turn_context import ApprovalPolicy
 from pycodex.supervisor.policy.amendments import is_banned
 from pycodex.supervisor.policy.command_line import Segments
 from pycodex.supervisor.policy.escalation import REQUIRE_ESCALATED, USE_DEFAULT, WITH_ADDITIONAL_PERMISSIONS
+from pycodex.supervisor.policy.readings import readings
 from pycodex.supervisor.policy.rules import ALLOW, FORBIDDEN, PROMPT, RuleMatch, Rules, strictest
 from pycodex.supervisor.policy.safe_commands import is_dangerous, is_known_safe
 from pycodex.supervisor.text.argv import shown
@@ -138,7 +139,16 @@ def wants_retry(policy: ApprovalPolicy) -> bool:
 def _words_on(command: tuple[str, ...], question: Question) -> list[Word]:
     matches = question.rules.matches(command, resolve_hosts=True)
     matches = [match for match in matches if match.decision != ALLOW or _is_meant(match, question)]
+    matches += [match for match in _stricter(command, question.rules) if match not in matches]
     return [Word(match.decision, BY_RULE, match) for match in matches] or [_by_itself(command, question)]
+
+
+def _stricter(command: tuple[str, ...], rules: Rules) -> Iterator[RuleMatch]:
+    """What rules hold against it however it is wrapped, quoted or reached."""
+    for words in readings(command):
+        for match in (*rules.matches(words), *rules.matches_by_name(words)):
+            if match.decision != ALLOW:
+                yield match
 
 
 def _is_meant(match: RuleMatch, question: Question) -> bool:
@@ -155,7 +165,7 @@ def _is_safe(command: Sequence[str], question: Question) -> bool:
     segments = question.segments
     if segments.is_complex or not segments.has_shell_of_the_system(users=question.shell):
         return False
-    return is_known_safe(command)
+    return is_known_safe(command, is_expanded=segments.is_expanded)
 
 
 def _by_itself(command: Sequence[str], question: Question) -> Word:

@@ -85,8 +85,12 @@ class Rules(Record):
         if not argv:
             return []
         found = self._found(argv, program=argv[0])
-        if found or not resolve_hosts or not argv[0].startswith("/"):
-            return found
+        return found if found or not resolve_hosts else self.matches_by_name(argv)
+
+    def matches_by_name(self, argv: "Sequence[str]") -> "list[RuleMatch]":
+        """What rules about the name of a program say of one that is given by its absolute path."""
+        if not argv or not argv[0].startswith("/"):
+            return []
         path = plain_path(argv[0])
         name = os.path.basename(path)
         if not name or not self._may_be(name, path):

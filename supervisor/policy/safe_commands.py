@@ -9,8 +9,10 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 
-from pycodex.supervisor.policy.bash import every_command, plain_commands
+from pycodex.supervisor.policy.bash import plain_commands
+from pycodex.supervisor.policy.bash_words import expands
 from pycodex.supervisor.policy.command_line import script_of
+from pycodex.supervisor.policy.readings import readings
 
 _SYSTEM_FOLDERS = ("", "/bin", "/usr/bin", "/usr/local/bin")
 _ALWAYS_SAFE = frozenset(
@@ -43,41 +45,30 @@ _GIT_BRANCH_LISTS = frozenset(
     {"--list", "-l", "--show-current", "-a", "--all", "-r", "--remotes", "-v", "-vv", "--verbose"}
 )
 
-_SUDO_WITH_VALUE = frozenset(
-    {
-        *("-C", "-D", "-g", "-h", "-p", "-R", "-r", "-T", "-t", "-U", "-u"),
-        *("--close-from", "--chdir", "--group", "--host", "--prompt", "--chroot", "--role", "--command-timeout"),
-        *("--type", "--other-user", "--user"),
-    }
-)
 
+def is_known_safe(argv: Sequence[str], *, is_expanded: bool = False) -> bool:
+    """Of a shell with a script: if all that it runs is known to be.
 
-def is_known_safe(argv: Sequence[str]) -> bool:
-    """Of a shell with a script: if all that it runs is known to be."""
+    `is_expanded`: a shell may make something else of its words, such as an option.
+    """
     if not argv:
         return False
     script = script_of(argv)
     if script is None:
-        return _reads_only(argv)
+        return _reads_only(argv, is_expanded=is_expanded)
     commands = plain_commands(script)
-    return commands is not None and all(map(_reads_only, commands))
+    is_expanded = is_expanded or expands(script)
+    return commands is not None and all(_reads_only(words, is_expanded=is_expanded) for words in commands)
 
 
 def is_dangerous(argv: Sequence[str]) -> bool:
-    """Of a shell with a script: if any command in it is, whatever it depends on."""
-    argv = _without_sudo(argv)
-    if not argv:
+    """Of a shell with a script, or of a wrapper: if any command in it is, whatever it depends on."""
+    if not any("rm" in _QUOTING.sub("", word) for word in argv):
         return False
-    if _program(argv[0]) == "rm":
-        return _is_forced(argv[1:])
-    script = script_of(argv)
-    if script is None or "rm" not in _QUOTING.sub("", script):
-        return False
-    # Scripts inside of scripts need more quotes with each step, so their length keeps this from going deep.
-    return any(map(is_dangerous, plain_commands(script) or every_command(script)))
+    return any(_program(words[0]) == "rm" and _is_forced(words[1:]) for words in readings(argv))
 
 
-def _reads_only(argv: Sequence[str]) -> bool:
+def _reads_only(argv: Sequence[str], *, is_expanded: bool) -> bool:
     folder, name = os.path.split(argv[0])
     arguments = argv[1:]
     if folder not in _SYSTEM_FOLDERS:
@@ -86,7 +77,7 @@ def _reads_only(argv: Sequence[str]) -> bool:
     if name in _ALWAYS_SAFE:
         return True
     check = _CHECKS.get(name)
-    return check is not None and check(arguments)
+    return check is not None and not is_expanded and check(arguments)
 
 
 def _base64_reads(arguments: Sequence[str]) -> bool:
@@ -142,15 +133,6 @@ _CHECKS: dict[str, Callable[[Sequence[str]], bool]] = {
     "rg": _rg_reads,
     "sed": _sed_reads,
 }
-
-
-def _without_sudo(argv: Sequence[str]) -> Sequence[str]:
-    start = 0
-    while start < len(argv) and _program(argv[start]) == "sudo":
-        start += 1
-        while start < len(argv) and (argv[start].startswith("-") or "=" in argv[start]):
-            start += 2 if argv[start] in _SUDO_WITH_VALUE else 1
-    return argv[start:] if start else argv
 
 
 def _program(word: str) -> str:

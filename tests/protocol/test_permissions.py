@@ -14,6 +14,7 @@ from pycodex.protocol.permissions import (
     to_legacy,
     to_split,
     told_as_legacy,
+    widened,
 )
 from pycodex.protocol.record import BadRecord
 
@@ -242,3 +243,102 @@ def test_any_rules_survive_both_wires(rules: list[FsRule], network: bool) -> Non
     permissions = Permissions(mode=mode, network_access=network, rules=tuple(rules))
     assert from_split(*to_split(permissions)) == permissions
     assert Permissions.from_plain(permissions.to_plain()) == permissions
+
+
+# What is allowed besides
+
+
+@pytest.mark.parametrize("mode", ["danger-full-access", "external-sandbox"])
+@pytest.mark.parametrize("network", [True, False])
+def test_where_there_are_no_limits_nothing_is_widened(mode: str, *, network: bool) -> None:
+    permissions = Permissions(mode=mode, network_access=network)
+    assert widened(permissions, read=("/r",), write=("/w",), network=True) == permissions
+
+
+RULES = (FsRule(special="root", access="read"), FsRule(path="/secret", access="none"))
+
+
+@pytest.mark.parametrize(
+    "permissions",
+    [
+        Permissions(mode="read-only"),
+        Permissions(mode="read-only", restricted_read=True),
+        Permissions(mode="workspace-write"),
+        Permissions(mode="read-only", rules=RULES),
+    ],
+)
+def test_network_can_be_added_and_never_taken(permissions: Permissions) -> None:
+    assert widened(permissions, network=True) == permissions.replace(network_access=True)
+    assert widened(permissions) == permissions
+    connected = permissions.replace(network_access=True)
+    assert widened(connected, network=False) == connected
+
+
+READS = FsRule(path="/r", access="read")
+WRITES = (FsRule(path="/w", access="write"), FsRule(path="/v", access="write"))
+ROOT = FsRule(special="root", access="read")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # All can be read already; what is written makes it a workspace of its own, without the working directory.
+        (Permissions(mode="read-only"), Permissions(mode="workspace-write", rules=(ROOT, *WRITES))),
+        (
+            Permissions(mode="read-only", restricted_read=True, platform_defaults=True, readable_roots=("/data",)),
+            Permissions(
+                mode="workspace-write",
+                restricted_read=True,
+                platform_defaults=True,
+                readable_roots=("/data", "/r"),
+                rules=(
+                    FsRule(special="minimal", access="read"),
+                    FsRule(path="/data", access="read"),
+                    READS,
+                    FsRule(special="current_working_directory", access="read"),
+                    *WRITES,
+                ),
+            ),
+        ),
+        (
+            Permissions(mode="workspace-write", writable_roots=("/a",), exclude_slash_tmp=True),
+            Permissions(mode="workspace-write", writable_roots=("/a", "/w", "/v"), exclude_slash_tmp=True),
+        ),
+        (
+            Permissions(mode="workspace-write", restricted_read=True, readable_roots=("/data",)),
+            Permissions(
+                mode="workspace-write",
+                restricted_read=True,
+                readable_roots=("/data", "/r"),
+                writable_roots=("/w", "/v"),
+            ),
+        ),
+        (
+            Permissions(mode="read-only", rules=RULES),
+            Permissions(mode="workspace-write", rules=(*RULES, READS, *WRITES)),
+        ),
+        (
+            Permissions(mode="workspace-write", writable_roots=("/a",), rules=RULES),
+            Permissions(mode="workspace-write", writable_roots=("/a",), rules=(*RULES, READS, *WRITES)),
+        ),
+    ],
+    ids=["read-only", "restricted", "workspace", "restricted workspace", "rules", "rules of a workspace"],
+)
+def test_paths_are_added_to_what_each_mode_allows(before: Permissions, after: Permissions) -> None:
+    assert widened(before, read=("/r",), write=("/w", "/v")) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (Permissions(mode="read-only"), Permissions(mode="read-only")),
+        (
+            Permissions(mode="read-only", restricted_read=True),
+            Permissions(mode="read-only", restricted_read=True, readable_roots=("/r",)),
+        ),
+        (Permissions(mode="workspace-write"), Permissions(mode="workspace-write")),
+        (Permissions(mode="read-only", rules=RULES), Permissions(mode="read-only", rules=(*RULES, READS))),
+    ],
+)
+def test_more_to_read_gives_nothing_to_write(before: Permissions, after: Permissions) -> None:
+    assert widened(before, read=("/r",)) == after

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pycodex.protocol.confinement import Confinement, Entry, Limits, Unenforceable
 from pycodex.protocol.permissions import FsRule, Permissions, from_split
 from pycodex.sandbox.disk import Place
-from pycodex.sandbox.plan import access_at, plan
+from pycodex.sandbox.plan import access_at, opened, plan
 from pycodex.sandbox.survey import GUARDED_NAMES, PLATFORM_PATHS, Grant, Guard, Survey, survey
 
 WRITE = Permissions(mode="workspace-write", exclude_slash_tmp=True)
@@ -806,3 +806,93 @@ def test_access_at_is_what_the_deepest_entry_says(path: str, access: str) -> Non
         hidden=("/ws/run",),
     )
     assert access_at(confinement, path) == access
+
+
+# What a person opens
+
+WORKSPACE = Confinement(
+    entries=(
+        Entry(path="/ws", access="write"),
+        Entry(path="/ws/.git", access="read"),
+        Entry(path="/ws/secret", access="none"),
+        Entry(path="/ws/.git/hooks", access="read"),
+    ),
+    placeholders=("/ws/.agents", "/ws/.codex", "/ws/.codexx"),
+    ledger="/home/tmp/placeholders",
+    not_repositories=("/ws",),
+    hidden=("/run/ours",),
+    limits=Limits(open_files=7),
+)
+
+
+def test_opened_directory_is_added_in_its_place_and_the_rest_stays() -> None:
+    confinement = opened(WORKSPACE, ["/other/a/x", "/b/x"], directories=["/other/a", "/b"])
+    top, *deeper = WORKSPACE.entries
+    added = [Entry(path=path, access="write") for path in ("/b", "/other/a")]
+    assert confinement == WORKSPACE.replace(entries=(added[0], top, added[1], *deeper))
+
+
+@pytest.mark.parametrize(
+    ("path", "access"),
+    [
+        ("/ws/.git", "write"),
+        ("/ws/.git/config", "write"),
+        ("/ws/.git/hooks/x", "read"),
+        ("/ws/secret", "none"),
+        ("/ws/.codex/x", "read"),
+        ("/a", "read"),
+        ("/run/ours/x", "none"),
+    ],
+)
+def test_deepest_protection_stays_below_what_is_opened(path: str, access: str) -> None:
+    assert access_at(opened(WORKSPACE, ["/ws/.git/config"], directories=["/ws/.git"]), path) == access
+    assert access_at(opened(WORKSPACE, ["/ws/.git/config"], directories=["/ws/.git", "/ws"]), path) == access
+
+
+def test_protected_directory_is_open_once_it_is_named_itself_but_never_a_hidden_one() -> None:
+    confinement = opened(WORKSPACE, ["/ws/.git/hooks/x"], directories=["/ws/.git/hooks", "/run/ours"])
+    assert access_at(confinement, "/ws/.git/hooks/x") == "write"
+    assert access_at(confinement, "/ws/.git/config") == "read"
+    assert access_at(confinement, "/run/ours/x") == "none"
+
+
+@pytest.mark.parametrize(
+    ("path", "left"),
+    [
+        ("/ws/.codex/a/b/c", ("/ws/.agents", "/ws/.codexx")),
+        ("/ws/.codex", ("/ws/.agents", "/ws/.codexx")),
+        ("/ws/.codexx/x", ("/ws/.agents", "/ws/.codex")),
+        ("/ws", WORKSPACE.placeholders),
+    ],
+)
+def test_nothing_stands_in_for_a_name_on_the_way(path: str, left: tuple[str, ...]) -> None:
+    assert opened(WORKSPACE, [path], directories=["/ws"]) == WORKSPACE.replace(placeholders=left)
+
+
+def test_nothing_changes_where_nothing_is_to_be_opened() -> None:
+    unconfined = WORKSPACE.replace(unconfined_because="danger-full-access")
+    assert opened(unconfined, ["/ws/.codex/x"], directories=["/ws"]) == unconfined
+    assert opened(WORKSPACE, [], directories=[]) == WORKSPACE
+
+
+def test_protected_file_is_open_once_it_is_named_itself() -> None:
+    """Of a worktree, `.git` is a file."""
+    assert access_at(opened(WORKSPACE, ["/ws/.git"], directories=["/ws"]), "/ws/.git") == "write"
+
+
+def test_root_directory_is_never_opened() -> None:
+    assert opened(Confinement(), ["/x"], directories=["/"]) == Confinement()
+
+
+@given(_surveys, st.lists(_paths, max_size=3), _paths)
+def test_opening_gives_what_was_asked_and_takes_nothing(found: Survey, directories: list[str], path: str) -> None:
+    order = ["none", "read", "write"]
+    before = plan(_RULES, found)
+    after = opened(before, [f"{directory}/x" for directory in directories], directories=directories)
+    assert all(access_at(after, directory) == "write" for directory in directories)
+    assert order.index(access_at(after, path)) >= order.index(access_at(before, path))
+    if not any(f"{path}/".startswith(f"{directory}/") for directory in directories):
+        dropped = {*before.placeholders} - {*after.placeholders}
+        assert access_at(after, path) == access_at(before, path) or any(path.startswith(name) for name in dropped)
+    paths = [entry.path for entry in after.entries]
+    assert paths == sorted({*paths}, key=lambda each: (each.count("/"), each))

@@ -55,8 +55,7 @@ def test_without_rules_nothing_is_demanded() -> None:
         (rule(decision=None), "rules prefix_rule at index 0 is missing a decision"),
         (
             rule(decision="allow"),
-            "rules prefix_rule at index 0 has decision 'allow', which requirements cannot give: "
-            "use 'prompt' or 'forbidden'",
+            "has decision 'allow', which requirements cannot give: use 'prompt' or 'forbidden'",
         ),
         (
             rule(decision="deny"),

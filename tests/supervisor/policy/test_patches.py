@@ -6,50 +6,63 @@ import pytest
 
 from pycodex.protocol.confinement import Confinement, Entry
 from pycodex.protocol.turn_context import ApprovalPolicy
-from pycodex.supervisor.policy.patches import PatchVerdict, judge_patch
+from pycodex.supervisor.policy.patches import PatchVerdict, asks_after_denial, closed_to, judge_patch
 
 APPLY, ASK, REJECT = PatchVerdict.APPLY, PatchVerdict.ASK, PatchVerdict.REJECT
-GRANULAR: dict[str, Any] = {"granular": {"sandbox_approval": True, "rules": True, "mcp_elicitations": True}}
-INSIDE = ("new", "sub/dir/file", "./x/../y", "/ws/a", "/ws//a", "/extra/b", "../ws/c", "sub/../../extra/d")
-OUTSIDE = ("../x", "sub/../../x", "/etc/passwd", "/wsx/file", "/extra-not", "/ws/../etc/x", "/", "/ws", ".", "//etc/x")
+ASKS: dict[str, Any] = {"granular": {"sandbox_approval": True, "rules": False, "mcp_elicitations": True}}
+REFUSES: dict[str, Any] = {"granular": {"sandbox_approval": False, "rules": True, "mcp_elicitations": True}}
+INSIDE = ("/ws/new", "/ws/sub/dir/file", "/extra/b", "/ws/held/x", "/ws/.github/x", "/ws/closed/open/x")
+OUTSIDE = (
+    *("/x", "/etc/passwd", "/wsx/file", "/extra-not", "/other/ws/x"),
+    # The roots themselves: they lie in directories that cannot be written.
+    *("/", "/ws", "/extra", "/single"),
+    # What is protected inside of them, and what else is closed there.
+    *("/ws/.git", "/ws/.git/config", "/ws/.git/hooks/x", "/ws/.codex", "/ws/.codex/config.toml"),
+    *("/ws/closed", "/ws/closed/x", "/ws/link", "/ws/link/x", "/ws/run/x", "/ws/secret"),
+)
 
 
-def writing(*roots: str) -> Confinement:
-    entries = tuple(Entry(path=root, access="write") for root in roots)
-    return Confinement(entries=(*entries, Entry(path="/ws/.git", access="read"), Entry(path="/etc", access="none")))
+def confined(*entries: tuple[str, str], base: str = "read") -> Confinement:
+    return Confinement(base=base, entries=tuple(Entry(path=path, access=access) for path, access in entries))
 
 
-WORKSPACE = writing("/ws", "/extra")
-READ_ONLY = writing()
-EVERYTHING = writing("/")
+WORKSPACE = confined(
+    ("/extra", "write"),
+    ("/single", "write"),
+    ("/ws", "write"),
+    ("/ws/.git", "read"),
+    ("/ws/closed", "read"),
+    ("/ws/held", "pin"),
+    ("/ws/link", "link"),
+    ("/ws/secret", "none"),
+    ("/ws/closed/open", "write"),
+).replace(placeholders=("/ws/.codex",), hidden=("/ws/run",))
+READ_ONLY = confined()
 FULL_ACCESS = Confinement(unconfined_because="danger-full-access")
 
 
 def judge(*paths: str, confinement: Confinement = WORKSPACE, policy: ApprovalPolicy = "never") -> PatchVerdict:
-    return judge_patch(paths, confinement, policy, cwd="/ws")
+    return judge_patch(paths, confinement, policy)
 
 
 @pytest.mark.parametrize(
-    ("policy", "inside", "outside", "read_only", "unconfined"),
+    ("policy", "inside", "outside", "unconfined"),
     [
-        ("untrusted", ASK, ASK, ASK, ASK),
-        ("on-failure", APPLY, APPLY, APPLY, APPLY),
-        ("on-request", APPLY, ASK, ASK, APPLY),
-        ("never", APPLY, REJECT, REJECT, APPLY),
-        (GRANULAR, APPLY, ASK, ASK, APPLY),
+        ("untrusted", ASK, ASK, ASK),
+        ("on-failure", APPLY, APPLY, APPLY),
+        ("on-request", APPLY, ASK, APPLY),
+        ("never", APPLY, REJECT, APPLY),
+        (ASKS, APPLY, ASK, APPLY),
+        (REFUSES, APPLY, REJECT, APPLY),
     ],
-    ids=["untrusted", "on-failure", "on-request", "never", "granular"],
+    ids=["untrusted", "on-failure", "on-request", "never", "granular", "granular without asks"],
 )
 def test_policy_decides_by_place(
-    policy: ApprovalPolicy,
-    inside: PatchVerdict,
-    outside: PatchVerdict,
-    read_only: PatchVerdict,
-    unconfined: PatchVerdict,
+    policy: ApprovalPolicy, inside: PatchVerdict, outside: PatchVerdict, unconfined: PatchVerdict
 ) -> None:
     for path in INSIDE:
         assert judge(path, policy=policy) is inside, path
-        assert judge(path, policy=policy, confinement=READ_ONLY) is read_only, path
+        assert judge(path, policy=policy, confinement=READ_ONLY) is outside, path
     for path in OUTSIDE:
         assert judge(path, policy=policy) is outside, path
     for path in (*INSIDE, *OUTSIDE):
@@ -58,35 +71,46 @@ def test_policy_decides_by_place(
 
 def test_one_path_outside_is_enough() -> None:
     """Both ends of a move are among the paths."""
-    assert judge("a", "b", "c") is APPLY
-    for paths in (("../x", "a"), ("a", "../x"), ("a", "/etc/x", "b")):
+    assert judge("/ws/a", "/ws/b", "/extra/c") is APPLY
+    for paths in (("/x", "/ws/a"), ("/ws/a", "/x"), ("/ws/a", "/ws/.git/config", "/ws/b")):
         assert judge(*paths) is REJECT
         assert judge(*paths, policy="on-request") is ASK
 
 
-def test_whole_disk_may_be_a_root() -> None:
-    for path in ("a", "/etc/passwd", "../../../x", "/x"):
-        assert judge(path, confinement=EVERYTHING) is APPLY
+def test_what_is_closed_is_told_in_order() -> None:
+    assert closed_to(("/x", "/ws/a", "/ws/.git/config", "/x"), WORKSPACE) == ["/x", "/ws/.git/config", "/x"]
+    assert closed_to(INSIDE, WORKSPACE) == []
+    assert closed_to(OUTSIDE, WORKSPACE) == list(OUTSIDE)
+    assert closed_to(OUTSIDE, FULL_ACCESS) == []
 
 
-def test_sandbox_of_somebody_else_holds_whatever_is_written() -> None:
-    assert judge("/etc/passwd", confinement=Confinement(base="write")) is APPLY
+def test_file_that_may_be_written_in_a_directory_that_may_not_is_closed() -> None:
+    """It could not be replaced by its new version, only be overwritten in place."""
+    one_file = confined(("/etc/motd", "write"))
+    assert closed_to(["/etc/motd"], one_file) == ["/etc/motd"]
 
 
-def test_root_may_end_with_a_slash() -> None:
-    assert judge("/ws/a", confinement=writing("/ws/")) is APPLY
-    assert judge("/wsx/a", confinement=writing("/ws/")) is REJECT
+def test_whole_disk_may_be_open() -> None:
+    for path in ("/a", "/etc/passwd", "/"):
+        assert judge(path, confinement=confined(base="write")) is APPLY
+    but_for_one = confined(("/ws/.git", "read"), base="write")
+    assert judge("/ws/.git/config", confinement=but_for_one) is REJECT
+    assert judge("/ws/a", confinement=but_for_one) is APPLY
 
 
-def test_relative_paths_start_where_the_patch_is_applied() -> None:
-    assert judge_patch(["a", "../ws/b"], WORKSPACE, "never", cwd="/elsewhere") is REJECT
-    assert judge_patch(["../ws/b"], WORKSPACE, "never", cwd="/elsewhere") is APPLY
-    assert judge_patch(["a"], WORKSPACE, "never", cwd="/ws/sub") is APPLY
-
-
-def test_what_can_only_be_read_is_no_root() -> None:
-    assert judge("/etc/x", confinement=Confinement(entries=(Entry(path="/etc", access="read"),))) is REJECT
+def test_where_nothing_may_be_read_nothing_may_be_written() -> None:
+    closed = confined(("/ws", "write"), base="none")
+    assert judge("/ws/a", confinement=closed) is APPLY
+    assert judge("/x/a", confinement=closed) is REJECT
 
 
 def test_patch_that_writes_nothing_is_harmless() -> None:
     assert judge(confinement=READ_ONLY) is APPLY
+
+
+@pytest.mark.parametrize(
+    ("policy", "asks"),
+    [("untrusted", True), ("on-failure", True), ("on-request", True), ("never", False), (ASKS, True), (REFUSES, False)],
+)
+def test_what_the_sandbox_stopped_may_be_asked_about(policy: ApprovalPolicy, *, asks: bool) -> None:
+    assert asks_after_denial(policy) is asks

@@ -85,10 +85,14 @@ SAFE = [
     "git -p log",
     "git --no-pager log",
     "/usr/bin/git status",
-    "/opt/x/rg foo",
+    "/usr/local/bin/rg foo",
 ]
 
 UNSAFE = [
+    "./ls",
+    "bin/ls",
+    "/opt/x/rg foo",
+    "/tmp/evil/git status",
     "",
     "touch x",
     "rm x",
@@ -236,7 +240,6 @@ NOT_DANGEROUS = [
     "rmdir -f x",
     "sudo",
     "sudo ls",
-    "sudo -u rm -f",
     "sudo rm x",
     "echo rm -rf x",
     "git rm -f x",

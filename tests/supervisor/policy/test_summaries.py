@@ -114,7 +114,6 @@ LISTED: list[tuple[str, str | None]] = [
     ("du", None),
     ("ls\n", None),
     ("ls\t-la", None),
-    ("ls\r\n", None),
     ("ls;\n", None),
     ("ls   -la    src", "src"),
     ("   ls", None),
