@@ -26,6 +26,8 @@ class UserTurn(Record):
     summary: "str | None" = None
     personality: "str | None" = None
     output_schema: "Any" = None
+    service_tier: "str | None" = None
+    """An empty one: that of the provider."""
     mode: "str | None" = None
     """The collaboration mode: `default` or `plan`."""
     mode_instructions: "str | None" = None
@@ -47,8 +49,14 @@ class CleanBackgroundTerminals(Record):
     """End every command that goes on after its call, with its whole tree."""
 
 
+class RollBack(Record):
+    """Take back the last turns, so many of them; not while one is running."""
+
+    turns: "int"
+
+
 class Shutdown(Record):
     """End the thread in good order."""
 
 
-Op = UserTurn | Interrupt | Answer | CleanBackgroundTerminals | Shutdown
+Op = UserTurn | Interrupt | Answer | CleanBackgroundTerminals | RollBack | Shutdown

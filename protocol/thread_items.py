@@ -54,4 +54,13 @@ class WebSearchItem(ThreadItem):
     action: "dict[str, Any]"
 
 
-AnyThreadItem = UserMessageItem | AgentMessageItem | ReasoningItem | WebSearchItem
+class PlanItem(ThreadItem):
+    """What the model proposes to do, in plan mode."""
+
+    _tag = "Plan"
+
+    id: "str"
+    text: "str"
+
+
+AnyThreadItem = UserMessageItem | AgentMessageItem | ReasoningItem | WebSearchItem | PlanItem

@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from pycodex.protocol.events.error import BackgroundEvent, ErrorEvent, WarningEvent
-from pycodex.protocol.events.turn import SessionConfigured
+from pycodex.protocol.events.turn import SessionConfigured, ThreadRolledBack
 from pycodex.protocol.events.union import AnyEvent
-from pycodex.protocol.ids import new_thread_id
+from pycodex.protocol.ids import new_thread_id, new_turn_id
+from pycodex.protocol.items import written
 from pycodex.protocol.ops import Op
 from pycodex.protocol.permissions import told_as_legacy
-from pycodex.protocol.rollout import SessionMeta, timestamp_of
+from pycodex.protocol.rollout import EVENT_MSG, RESPONSE_ITEM, SESSION_META, SessionMeta, line_now, timestamp_of
 from pycodex.protocol.user_input import UserInput
+from pycodex.protocol.user_turns import before_last_user_turns
 from pycodex.supervisor.auth.credentials import Credentials
 from pycodex.supervisor.config.config import Config, web_search_for
 from pycodex.supervisor.context.history import History
@@ -36,6 +38,7 @@ from pycodex.supervisor.rollout.writer import RolloutWriter, new_rollout_path
 from pycodex.supervisor.session.basis import ThreadModel, basis_of
 from pycodex.supervisor.session.journal import Journal
 from pycodex.supervisor.session.notify import Notifier
+from pycodex.supervisor.session.opening import tell_context
 from pycodex.supervisor.session.outbox import Outbox
 from pycodex.supervisor.session.session import Session
 from pycodex.supervisor.session.state import ThreadState
@@ -52,6 +55,7 @@ from pycodex.supervisor.workspace.git import git_facts
 
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item
+    from pycodex.protocol.rollout import RolloutLine
     from pycodex.supervisor.rollout.listing import Filters, Page
     from pycodex.supervisor.rollout.reader import Replayed
 
@@ -93,6 +97,23 @@ class CodexThread:
         return self._session.steer(inputs, expected_turn_id=expected_turn_id)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What only some front-ends ask of a thread, besides its configuration."""
+
+    identity: Identity | None = None
+    """Who asks; None: as the whole process says."""
+    tells_work: bool = False
+    """Whether the session file keeps what commands and patches did."""
+    history: "Sequence[Item] | None" = None
+    """What a new thread begins with."""
+    drops_turns: int = 0
+    """How many of the last turns a fork does without."""
+
+
+_PLAIN_TERMS = Terms()
+
+
 @dataclass(slots=True, kw_only=True)
 class _Origin:
     """Where a thread starts from."""
@@ -107,6 +128,9 @@ class _Origin:
     previous_model: str | None = None
     dynamic_tools: tuple[dict[str, Any], ...] = ()
     rules: Rules = field(default_factory=Rules)
+    terms: Terms = _PLAIN_TERMS
+    is_copy: bool = False
+    """Whether it begins with a history that another thread made: then the model is told all settings first."""
     notes: list[str] = field(default_factory=list)
     """What was found wrong with files that are done without."""
 
@@ -134,8 +158,19 @@ class ThreadManager:
         self._resuming = trio.Lock()
         """Two at once would both find that the thread does not run yet."""
 
+    @property
+    def pool(self) -> LatePool:
+        """The workers of all threads, for work that belongs to none."""
+        return self._pool
+
     async def start(
-        self, config: Config, *, source: str, dynamic_tools: Iterable[object] = (), rules: Rules | None = None
+        self,
+        config: Config,
+        *,
+        source: "str | dict[str, Any]",
+        dynamic_tools: Iterable[object] = (),
+        rules: Rules | None = None,
+        terms: Terms = _PLAIN_TERMS,
     ) -> CodexThread:
         """A new thread. Its file comes into being with its first turn, unless the configuration wants none.
 
@@ -145,13 +180,17 @@ class ThreadManager:
         model = ThreadModel(config)
         thread_id = new_thread_id()
         instructions = model.instructions(config)
-        meta = self._meta(config, thread_id, source=source, instructions=instructions)
-        file = _new_file(config, meta.replace(dynamic_tools=tools or None))
-        origin = _Origin(thread_id=thread_id, file=file, instructions=instructions, dynamic_tools=tools)
+        meta = self._meta(config, thread_id, source=source, instructions=instructions, terms=terms)
+        file = _new_file(config, meta.replace(dynamic_tools=tools or None), terms.history or ())
+        origin = _Origin(thread_id=thread_id, file=file, instructions=instructions, dynamic_tools=tools, terms=terms)
         origin.rules = rules or origin.rules
+        origin.items = list(terms.history or ())
+        origin.is_copy = terms.history is not None
         return await self._open(config, model, origin)
 
-    async def resume(self, config: Config, path: str, *, rules: Rules | None = None) -> CodexThread:
+    async def resume(
+        self, config: Config, path: str, *, rules: Rules | None = None, terms: Terms = _PLAIN_TERMS
+    ) -> CodexThread:
         """Go on with the thread of a session file. Raises RolloutUnreadable or RolloutUnwritable."""
         from pycodex.supervisor.rollout.reader import replay
 
@@ -164,40 +203,52 @@ class ThreadManager:
             instructions = model.instructions(config, stored.meta.base_instructions)
             origin = _origin_of(stored, RolloutWriter.resumed(path), instructions)
             origin.rules = rules or origin.rules
+            origin.terms = terms
             return await self._open(config, model, origin)
 
-    async def fork(self, config: Config, path: str, *, source: str) -> CodexThread:
-        """A new thread that begins with all that another one holds."""
+    async def fork(
+        self,
+        config: Config,
+        path: str,
+        *,
+        source: "str | dict[str, Any]",
+        rules: Rules | None = None,
+        terms: Terms = _PLAIN_TERMS,
+    ) -> CodexThread:
+        """A new thread that begins with what another one holds."""
         from pycodex.supervisor.rollout.reader import fork_lines, replay
 
         stored = replay(path)
         model = ThreadModel(config)
         instructions = model.instructions(config, stored.meta.base_instructions)
-        meta = self._meta(
-            config, new_thread_id(), source=source, instructions=instructions, forked_from_id=stored.meta.id
-        ).replace(dynamic_tools=stored.meta.dynamic_tools)
+        meta = self._meta(config, new_thread_id(), source=source, instructions=instructions, terms=terms).replace(
+            forked_from_id=stored.meta.id, dynamic_tools=stored.meta.dynamic_tools
+        )
         if config.ephemeral:
             file = RolloutWriter.ephemeral()
         else:
             new_path = new_rollout_path(config.codex_home, meta.id, time.time())
-            file = RolloutWriter.forked(new_path, fork_lines(path, meta))
+            file = RolloutWriter.forked(new_path, (*fork_lines(path, meta), *_taken_back(terms.drops_turns)))
         origin = _origin_of(stored, file, instructions)
+        del origin.items[before_last_user_turns(origin.items, terms.drops_turns) :]
         origin.thread_id = meta.id
         origin.forked_from_id = stored.meta.id
         # The settings of the origin are not what this thread was told.
         origin.reference_context = None
+        origin.rules = rules or origin.rules
+        origin.terms = terms
+        origin.is_copy = True
         return await self._open(config, model, origin)
 
     def _meta(
-        self, config: Config, thread_id: str, *, source: str, instructions: str, forked_from_id: str | None = None
+        self, config: Config, thread_id: str, *, source: "str | dict[str, Any]", instructions: str, terms: Terms
     ) -> SessionMeta:
         facts = git_facts(config.cwd)
         return SessionMeta(
             id=thread_id,
-            forked_from_id=forked_from_id,
             timestamp=timestamp_of(time.time()),
             cwd=config.cwd,
-            originator=self._identity.originator,
+            originator=(terms.identity or self._identity).originator,
             pycodex=VERSION,
             source=source,
             model_provider=config.provider.id,
@@ -226,6 +277,8 @@ class ThreadManager:
             async with trio.open_nursery() as nursery:
                 try:
                     session = Session(self._state(config, model, origin, outbox=outbox, nursery=nursery), nursery)
+                    if origin.is_copy:
+                        _tell_context(session.state)
                     first = _first_events(config, model, origin)
                     task_status.started(self._introduced(session, outbox, origin.file.path, events=first))
                     has_begun = True
@@ -263,7 +316,8 @@ class ThreadManager:
     ) -> ThreadState:
         history = History()
         history.record(origin.items, model.info.truncation)
-        journal = Journal(history, origin.file, outbox)
+        journal = Journal(history, origin.file, outbox, tells_work=origin.terms.tells_work)
+        identity = origin.terms.identity or self._identity
         basis = basis_of(
             config,
             model,
@@ -282,12 +336,12 @@ class ThreadManager:
                 self._http,
                 config.provider,
                 Credentials(self._env, config.codex_home),
-                self._identity,
+                identity,
                 origin.thread_id,
             ),
             stream_max_retries=config.provider.stream_max_retries,
             tools=self._tool_services(config, basis.command_env, nursery, origin),
-            notifier=Notifier(config.notify, self._env, client=self._identity.client_name),
+            notifier=Notifier(config.notify, self._env, client=identity.client_name),
             skills=basis.skills,
             around=basis.around,
             verbosity=config.model_verbosity,
@@ -326,11 +380,19 @@ class ThreadManager:
             approvals=Approvals(origin.rules),
         )
 
-    def list(self, codex_home: str, filters: "Filters", *, cursor: str | None = None) -> "Page":
+    def list(
+        self,
+        codex_home: str,
+        filters: "Filters",
+        *,
+        cursor: str | None = None,
+        limit: int = 25,
+        sort: str = "created_at",
+    ) -> "Page":
         """A page of the threads that have a file, the newest first. Raises UserFacing for a bad cursor."""
         from pycodex.supervisor.rollout import listing
 
-        return listing.list_threads(codex_home, filters, cursor=cursor)
+        return listing.list_threads(codex_home, filters, cursor=cursor, limit=limit, sort=sort)
 
     async def archive(self, codex_home: str, thread_id: str) -> str:
         """Put a thread aside; one that runs is ended first. Gives where its file is now."""
@@ -355,10 +417,25 @@ class ThreadManager:
             await thread.ended()
 
 
-def _new_file(config: Config, meta: SessionMeta) -> RolloutWriter:
+def _new_file(config: Config, meta: SessionMeta, history: "Sequence[Item]") -> RolloutWriter:
+    """One that begins with a history is on disk at once: nobody else has that."""
     if config.ephemeral:
         return RolloutWriter.ephemeral()
-    return RolloutWriter.new(new_rollout_path(config.codex_home, meta.id, time.time()), meta)
+    path = new_rollout_path(config.codex_home, meta.id, time.time())
+    if not history:
+        return RolloutWriter.new(path, meta)
+    head = line_now(SESSION_META, meta.to_payload())
+    return RolloutWriter.forked(path, (head, *(line_now(RESPONSE_ITEM, written(item)) for item in history)))
+
+
+def _taken_back(turns: int) -> "Iterator[RolloutLine]":
+    if turns > 0:
+        yield line_now(EVENT_MSG, ThreadRolledBack(num_turns=turns).to_stored())
+
+
+def _tell_context(state: ThreadState) -> None:
+    turn = state.turns.turn(state.settings, turn_id=new_turn_id(), output_schema=None)
+    state.reference_context = tell_context(state.journal, turn, state.around)
 
 
 def _origin_of(stored: "Replayed", file: RolloutWriter, instructions: str) -> _Origin:

@@ -28,6 +28,7 @@ IMPORT_NAMES = {
     "starlark-pyo3": "starlark",
     "tree-sitter": "tree_sitter",
     "tree-sitter-bash": "tree_sitter_bash",
+    "trio-websocket": "trio_websocket",
 }
 
 LEAN_WORDS = ("protocol.confinement", "protocol.record")
@@ -52,7 +53,7 @@ FOLDERS = {
         libraries=(
             *("starlark", "tree_sitter", "tree_sitter_bash"),
             *("PIL", "httpcore", "httpx", "lark", "msgpack", "outcome", "psutil", "pydantic", "tomlkit", "trio"),
-            *("yaml", "zmq"),
+            *("trio_websocket", "yaml", "zmq"),
         ),
     ),
 }
@@ -74,7 +75,7 @@ SUPERVISOR_LAYERS = (
     ("__main__",),
     ("cli",),
     ("frontends",),
-    ("threads",),
+    ("threads", "commands"),
     ("session",),
     ("context", "tools", "model", "rollout"),
     ("policy", "workers", "mcp", "workspace"),

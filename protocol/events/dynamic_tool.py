@@ -11,6 +11,7 @@ class DynamicToolCallRequest(Event):
     """Answered by an `Answer` whose request id is the call id."""
 
     _tag = "dynamic_tool_call_request"
+    _persisted_at_length = True
 
     call_id: "str"
     turn_id: "str"
@@ -26,6 +27,7 @@ class DynamicToolCallResponse(Event):
     """`duration` is `{"secs", "nanos"}`; `error` says why the client gave no answer."""
 
     _tag = "dynamic_tool_call_response"
+    _persisted_at_length = True
 
     call_id: "str"
     turn_id: "str"

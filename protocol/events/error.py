@@ -14,6 +14,7 @@ class ErrorEvent(Event):
     """Ends the turn."""
 
     _tag = "error"
+    _persisted_at_length = True
 
     message: "str"
     codex_error_info: "ErrorInfo | None" = None

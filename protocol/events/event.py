@@ -16,6 +16,8 @@ class Event(Record):
     _optional: "ClassVar[tuple[str, ...]]" = ()
     _persisted: "ClassVar[bool]" = False
     """Whether every session file keeps it."""
+    _persisted_at_length: "ClassVar[bool]" = False
+    """Whether those files keep it that tell of the work, too."""
 
     def to_wire(self) -> "dict[str, Any]":
         plain = {"type": self._tag, **self.to_plain()}
@@ -23,3 +25,7 @@ class Event(Record):
             if plain[name] is None:
                 del plain[name]
         return plain
+
+    def to_stored(self) -> "dict[str, Any]":
+        """As session files keep it."""
+        return self.to_wire()

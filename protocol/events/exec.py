@@ -14,6 +14,9 @@ COMPLETED = "completed"
 FAILED = "failed"
 DECLINED = "declined"
 
+STORED_OUTPUT_CHARS = 10_000
+_CUT = "\n[... cut ...]\n"
+
 
 class _ExecCommand(Event):
     """What is told of a command at its beginning, and again at its end."""
@@ -56,6 +59,7 @@ class ExecCommandEnd(_ExecCommand):
     """`duration` is `{"secs", "nanos"}`."""
 
     _tag = "exec_command_end"
+    _persisted_at_length = True
 
     stdout: "str"
     stderr: "str"
@@ -64,3 +68,11 @@ class ExecCommandEnd(_ExecCommand):
     duration: "dict[str, int]"
     formatted_output: "str"
     status: "str"
+
+    def to_stored(self) -> "dict[str, Any]":
+        """Without what is told twice, and with the ends of the output only if it is long."""
+        output = self.aggregated_output
+        if len(output) > STORED_OUTPUT_CHARS:
+            half = STORED_OUTPUT_CHARS // 2
+            output = f"{output[:half]}{_CUT}{output[-half:]}"
+        return {**self.to_wire(), "stdout": "", "stderr": "", "formatted_output": "", "aggregated_output": output}

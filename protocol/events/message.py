@@ -66,6 +66,21 @@ class ItemCompleted(Event):
         return {**super().to_wire(), "item": self.item.to_wire()}
 
 
+class PlanCompleted(ItemCompleted):
+    """The same for a plan, which every session file keeps."""
+
+    _persisted = True
+
+
+class PlanDelta(Event):
+    _tag = "plan_delta"
+
+    thread_id: "str"
+    turn_id: "str"
+    item_id: "str"
+    delta: "str"
+
+
 class AgentMessageContentDelta(Event):
     _tag = "agent_message_content_delta"
 
@@ -110,6 +125,7 @@ class WebSearchBegin(Event):
 
 class WebSearchEnd(Event):
     _tag = "web_search_end"
+    _persisted_at_length = True
 
     call_id: "str"
     query: "str"

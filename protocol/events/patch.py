@@ -26,6 +26,7 @@ class PatchApplyEnd(_PatchApply):
     """`status` is completed, failed or declined."""
 
     _tag = "patch_apply_end"
+    _persisted_at_length = True
 
     stdout: "str"
     stderr: "str"

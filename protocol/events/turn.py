@@ -84,6 +84,13 @@ class ThreadNameUpdated(Event):
     thread_name: "str | None" = None
 
 
+class ThreadRolledBack(Event):
+    _tag = "thread_rolled_back"
+    _persisted = True
+
+    num_turns: "int"
+
+
 class ShutdownComplete(Event):
     """The last event of every thread."""
 

@@ -13,6 +13,8 @@ from pycodex.protocol.events.message import (
     AgentReasoningSectionBreak,
     ItemCompleted,
     ItemStarted,
+    PlanCompleted,
+    PlanDelta,
     ReasoningContentDelta,
     ReasoningRawContentDelta,
     UserMessage,
@@ -29,6 +31,7 @@ from pycodex.protocol.events.turn import (
     TaskComplete,
     TaskStarted,
     ThreadNameUpdated,
+    ThreadRolledBack,
     TokenCount,
     TurnAborted,
 )
@@ -54,6 +57,8 @@ AnyEvent = (
     | ModelReroute
     | PatchApplyBegin
     | PatchApplyEnd
+    | PlanCompleted
+    | PlanDelta
     | PlanUpdate
     | ReasoningContentDelta
     | ReasoningRawContentDelta
@@ -65,6 +70,7 @@ AnyEvent = (
     | TaskStarted
     | TerminalInteraction
     | ThreadNameUpdated
+    | ThreadRolledBack
     | TokenCount
     | TurnAborted
     | TurnDiff

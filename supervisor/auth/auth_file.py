@@ -5,7 +5,7 @@ Owns reading and checking the file; decides nothing. Its content is secret: no e
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from stat import S_ISREG
 from typing import Any
 
@@ -30,6 +30,8 @@ class StoredLogin:
     api_key: str | None = None
     access_token: str | None = None
     account_id: str | None = None
+    id_token: str | None = field(default=None, compare=False, repr=False)
+    """Says who it is; nothing depends on it."""
 
 
 def read_login(path: str) -> StoredLogin | None:
@@ -59,7 +61,14 @@ def _chatgpt_login(path: str, stored: dict[str, Any]) -> StoredLogin | None:
     if not isinstance(tokens, dict):
         raise BadAuthFile(path, "has `tokens` that are no object")
     token = _text(path, tokens, "access_token")
-    return StoredLogin(access_token=token, account_id=_text(path, tokens, "account_id")) if token else None
+    if not token:
+        return None
+    identity = tokens.get("id_token")
+    return StoredLogin(
+        access_token=token,
+        account_id=_text(path, tokens, "account_id"),
+        id_token=identity if isinstance(identity, str) else None,
+    )
 
 
 def _text(path: str, stored: dict[str, Any], name: str) -> str | None:

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     Command = Callable[[list[str], list[str]], int]
 
 _USAGE = "pycodex [OPTIONS] <COMMAND> [ARGS]"
-_COMMANDS = ("exec", "sandbox", "debug", "config", "features", "policy", "execpolicy", "doctor", "demo", "help")
+_COMMANDS = (
+    *("exec", "sandbox", "debug", "config", "features", "policy", "execpolicy", "doctor", "demo", "app-server"),
+    "help",
+)
 
 HELP = """\
 A coding agent for the terminal, whose commands run in a sandbox that needs no privileges and no helper program
@@ -33,6 +36,7 @@ Commands:
   features    List the feature flags, or switch one on or off
   policy      Show what becomes of a command and why, and what new rules would change
   execpolicy  Show what rule files say about a command
+  app-server  Serve programs: JSON messages on standard input and output, or on a socket
   debug       Show what the model would see
   help        Show this text, or that of a command
 
@@ -179,6 +183,10 @@ def _command(word: str, root: "RootFlags | None" = None) -> "Command":
         from pycodex.supervisor.cli import doctor
 
         return doctor.run
+    if word == "app-server":
+        from pycodex.supervisor.cli import app_server
+
+        return app_server.run
     if word == "demo":
         from pycodex.supervisor.cli import demo
 

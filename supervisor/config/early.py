@@ -354,7 +354,7 @@ def file_layer(path: str, env: "Mapping[str, str]", kind: str = CONFIG_FILE) -> 
     """The layer in one file, its relative paths made absolute."""
     layer = read_layer(path, kind)
     if layer is not None:
-        _anchor_paths(layer.values, os.path.dirname(path), env)
+        anchor_paths(layer.values, os.path.dirname(path), env)
     return layer
 
 
@@ -364,7 +364,7 @@ def flags_layer(overrides: "Iterable[str]", env: "Mapping[str, str]", *, cwd: st
     for text in overrides:
         keys, value = parse_override(text)
         _put(flags, keys, value)
-    _anchor_paths(flags, cwd, env)
+    anchor_paths(flags, cwd, env)
     return Layer(FLAGS_LAYER, flags)
 
 
@@ -381,7 +381,7 @@ def load(env: "Mapping[str, str]", overrides: "Iterable[str]", *, cwd: str) -> S
     return Settings(home, (*base_layers(home, env), flags))
 
 
-def _anchor_paths(values: "dict[str, Any]", base: str, env: "Mapping[str, str]") -> None:
+def anchor_paths(values: "dict[str, Any]", base: str, env: "Mapping[str, str]") -> None:
     """Relative paths mean the directory of the file that holds them (of a flag: the current one)."""
     for keys in _PATHS:
         if keys[0] in values:

@@ -142,6 +142,19 @@ def constrained_mode(chosen: str, allowed: Allowed | None, *, explicit: bool, wa
     return "read-only"
 
 
+def mode_refusal(chosen: str, allowed: Allowed | None) -> str | None:
+    """Why a mode that somebody insists on may not be used; None if it may."""
+    if allowed is None or chosen in allowed.values:
+        return None
+    return _not_allowed("sandbox_mode", shown(chosen), _listed(allowed.values), allowed.source)
+
+
+def demanded_here(env: Mapping[str, str], system_dir: str = early.SYSTEM_DIR) -> Requirements:
+    """What is demanded on this machine. Raises UserFacing."""
+    managed = early.file_layer(os.path.join(system_dir, "managed_config.toml"), env)
+    return read_requirements(system_dir, managed)
+
+
 def allowed_web_search(allowed: Allowed | None) -> tuple[str, ...]:
     """The modes of web search that may be used; to do without is always allowed."""
     if allowed is None:

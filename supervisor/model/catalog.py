@@ -71,6 +71,8 @@ class OfferedModel(NamedTuple):
     is_hidden: bool
     is_default: bool
     upgrade: str | None
+    supports_personality: bool
+    """Whether it can be asked for another tone."""
 
 
 class Catalog:
@@ -106,6 +108,7 @@ class Catalog:
                 is_hidden=not _is_listed(entry),
                 is_default=entry["slug"] == default,
                 upgrade=upgrade.get("model") if isinstance(upgrade, Mapping) else upgrade,
+                supports_personality=bool(entry.get("supports_personality")) or _has_tones(entry.get("model_messages")),
             )
 
 
@@ -118,6 +121,14 @@ def unknown_model_warning(name: str) -> str:
 
 def _is_listed(entry: Mapping[str, Any]) -> bool:
     return bool(entry.get("visibility", DEFAULTS["visibility"]) == "list")
+
+
+def _has_tones(messages: object) -> bool:
+    """How a catalogue file says it: its instructions leave a place for one of several texts."""
+    if not isinstance(messages, Mapping):
+        return False
+    template, variables = messages.get("instructions_template"), messages.get("instructions_variables")
+    return isinstance(template, str) and "{{ personality }}" in template and isinstance(variables, Mapping)
 
 
 def _unknown(name: str) -> Mapping[str, Any]:

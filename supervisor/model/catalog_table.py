@@ -26,6 +26,7 @@ _NEWEST: Mapping[str, Any] = {
     "default_reasoning_summary": "none",
     "supports_parallel_tool_calls": True,
     "supports_image_detail_original": True,
+    "supports_personality": True,
 }
 _OPEN_WEIGHTS: Mapping[str, Any] = {
     "context_window": 128_000,
@@ -47,6 +48,7 @@ MODELS: tuple[Mapping[str, Any], ...] = (
     {
         "slug": "gpt-5.2-codex",
         "description": "An earlier coding model.",
+        "supports_personality": True,
         "supported_reasoning_levels": _TO_XHIGH,
         "supports_parallel_tool_calls": True,
         "upgrade": "gpt-5.4",

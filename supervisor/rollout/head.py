@@ -4,7 +4,11 @@ Owns how far is read: the first lines only, whatever the file's size. Gives the 
 first said, or nothing if the file is not worth listing.
 """
 
-from pycodex.protocol.rollout import SESSION_META, SessionMeta, decode, plain_event
+import itertools
+
+from pycodex.protocol.items import known_item, texts_of
+from pycodex.protocol.rollout import RESPONSE_ITEM, SESSION_META, SessionMeta, decode, plain_event
+from pycodex.protocol.user_turns import is_user_turn
 from pycodex.supervisor.rollout.lines import forwards
 
 TYPE_CHECKING = False
@@ -28,9 +32,7 @@ class Head:
 
     @property
     def preview(self) -> str:
-        """The first message, without what an editor wrote in front of it."""
-        _, mark, request = self.first_message.partition(REQUEST_MARK)
-        return (request if mark else self.first_message).strip()
+        return _without_preface(self.first_message)
 
 
 def read_head(path: str) -> Head | None:
@@ -52,6 +54,27 @@ def read_head(path: str) -> Head | None:
     except OSError:
         return None
     return None
+
+
+def first_words(path: str) -> str:
+    """What the person first said, by the items that the model was sent; empty if that is not near the beginning."""
+    try:
+        with open(path, "rb") as file:
+            lines = forwards(file, max_line_bytes=MAX_HEAD_LINE_BYTES)
+            for data in itertools.islice(lines, HEAD_LINES + MESSAGE_LINES):
+                line = decode(data)
+                item = known_item(line.payload) if line is not None and line.kind == RESPONSE_ITEM else None
+                if item is not None and is_user_turn(item):
+                    return _without_preface("".join(texts_of(item)))
+    except OSError:
+        pass
+    return ""
+
+
+def _without_preface(message: str) -> str:
+    """Without what an editor wrote in front of it."""
+    _, mark, request = message.partition(REQUEST_MARK)
+    return (request if mark else message).strip()
 
 
 def _user_message(line: "RolloutLine") -> str | None:

@@ -93,6 +93,14 @@ def replay(path: str) -> Replayed:
     )
 
 
+def read_meta(path: str) -> SessionMeta:
+    """Whose file it is. Raises RolloutUnreadable."""
+    with _opened(path) as file:
+        size = file.seek(0, 2)
+        file.seek(0)
+        return _meta(path, file, size)
+
+
 def read_lines(path: str) -> "Iterator[RolloutLine]":
     """Every line that can be read. Raises RolloutUnreadable."""
     with _opened(path) as file:

@@ -21,16 +21,19 @@ if TYPE_CHECKING:
 
 
 class Journal:
-    def __init__(self, history: History, file: RolloutWriter, outbox: Outbox) -> None:
+    """With `tells_work` the file keeps what commands and patches did, for those who show a thread later."""
+
+    def __init__(self, history: History, file: RolloutWriter, outbox: Outbox, *, tells_work: bool = False) -> None:
         self.history = history
+        self._tells_work = tells_work
         self._file = file
         self._outbox = outbox
 
     def tell(self, event: AnyEvent) -> None:
         """Never fails: what the file did not take it is offered again with the next line."""
-        if event._persisted:
+        if event._persisted or (self._tells_work and event._persisted_at_length):
             try:
-                self._file.append(EVENT_MSG, event.to_wire())
+                self._file.append(EVENT_MSG, event.to_stored())
             except RolloutUnwritable:
                 # Whoever records next meets the same error, at a place where it can end the turn.
                 pass
@@ -61,6 +64,11 @@ class Journal:
         payload = turn.to_rollout()
         self._file.append(TURN_CONTEXT, payload)
         return payload
+
+    @property
+    def path(self) -> str | None:
+        """Of the file, if there is or will be one."""
+        return self._file.path
 
     def begin_file(self) -> None:
         """From the first message of the person on, there is a file. Raises RolloutUnwritable."""

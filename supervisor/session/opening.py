@@ -34,6 +34,12 @@ def record_context(
     return journal.record_turn(turn)
 
 
+def tell_context(journal: Journal, turn: TurnContext, around: Surroundings) -> dict[str, Any]:
+    """Everything, ahead of the first turn of a thread that begins with somebody else's history."""
+    journal.record(context_changes(None, turn, around), turn)
+    return turn.to_rollout()
+
+
 def record_input(
     journal: Journal, turn: TurnContext, inputs: Sequence[UserInput], *, said: "Item", skills: Sequence[Skill]
 ) -> None:

@@ -20,12 +20,13 @@ from pycodex.protocol.events.turn import (
     TurnAborted,
 )
 from pycodex.protocol.ids import new_turn_id
-from pycodex.protocol.ops import Answer, CleanBackgroundTerminals, Interrupt, Op, Shutdown, UserTurn
+from pycodex.protocol.ops import Answer, CleanBackgroundTerminals, Interrupt, Op, RollBack, Shutdown, UserTurn
 from pycodex.protocol.turn_context import TurnContext
 from pycodex.protocol.user_input import UserInput
 from pycodex.supervisor.context.fragments import turn_aborted_marker
 from pycodex.supervisor.rollout.writer import RolloutUnwritable
 from pycodex.supervisor.session.state import ThreadState
+from pycodex.supervisor.session.taking_back import take_back
 from pycodex.supervisor.session.turn import RegularTurn
 
 MAX_WAITING_OPS = 512
@@ -110,15 +111,26 @@ class Session:
                         self._answer(request_id, value)
                     case CleanBackgroundTerminals():
                         await self.state.tools.processes.end_all()
+                    case RollBack(turns=turns):
+                        self._roll_back(turns)
                     case Shutdown():
                         break
         await self._interrupt()
         await self.state.tools.processes.end_all()
         self.state.journal.tell(ShutdownComplete())
 
+    def _roll_back(self, turns: int) -> None:
+        if self._active is None:
+            take_back(self.state, turns)
+        else:
+            text = "Cannot rollback while a turn is in progress."
+            self.state.journal.tell(ErrorEvent(message=text, codex_error_info="thread_rollback_failed"))
+
     def _start_turn(self, turn_id: str, wish: UserTurn) -> None:
         state = self.state
         state.settings = state.settings.changed_by(wish)
+        if wish.service_tier is not None:
+            state.service_tier = wish.service_tier or None
         if self._active is not None:
             self.steer(wish.items)
             return

@@ -4,7 +4,7 @@ Owns the active item of a stream: the one that deltas belong to. Turns items of 
 Records nothing.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from pycodex.protocol.events.message import (
     AgentMessage,
@@ -22,8 +22,9 @@ from pycodex.protocol.events.message import (
 from pycodex.protocol.ids import new_turn_id
 from pycodex.protocol.items import texts_of
 from pycodex.protocol.thread_items import AgentMessageItem, AnyThreadItem, ReasoningItem, WebSearchItem
-from pycodex.protocol.turn_context import TurnContext
+from pycodex.protocol.turn_context import PLAN_MODE, TurnContext
 from pycodex.supervisor.session.journal import Journal
+from pycodex.supervisor.session.spoken_plan import SpokenPlan
 
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item
@@ -36,17 +37,25 @@ class Spoken:
         self._journal = journal
         self._turn = turn
         self._active: AnyThreadItem | None = None
+        self._planned: SpokenPlan | None = None
         self.last_message: str | None = None
 
     def begun(self, item: "Item") -> None:
         shown = shown_item(item)
-        if shown is not None:
-            self._active = shown
+        if shown is None:
+            return
+        self._active = shown
+        if self._is_planning(shown):
+            self._planned = SpokenPlan(self._journal, self._turn, shown)
+        else:
             self._start(shown)
 
     def done(self, item: "Item") -> None:
         shown = shown_item(item)
         if shown is None:
+            return
+        if self._is_planning(shown):
+            self._planned_done(shown)
             return
         if self._active is None:
             self._start(shown)
@@ -55,6 +64,16 @@ class Spoken:
         self._active = None
         self._journal.tell(ItemCompleted(thread_id=self._turn.thread_id, turn_id=self._turn.turn_id, item=shown))
         self._tell_plainly(shown)
+
+    def _is_planning(self, shown: AnyThreadItem) -> TypeGuard[AgentMessageItem]:
+        return self._turn.mode == PLAN_MODE and isinstance(shown, AgentMessageItem)
+
+    def _planned_done(self, shown: AgentMessageItem) -> None:
+        planned = self._planned or SpokenPlan(self._journal, self._turn, shown)
+        self._active = self._planned = None
+        said = planned.done(shown)
+        if said is not None:
+            self._tell_plainly(said)
 
     def _start(self, shown: AnyThreadItem) -> None:
         self._journal.tell(ItemStarted(thread_id=self._turn.thread_id, turn_id=self._turn.turn_id, item=shown))
@@ -75,7 +94,9 @@ class Spoken:
             self._journal.tell(WebSearchEnd(call_id=shown.id, query=shown.query, action=shown.action))
 
     def text(self, delta: str) -> None:
-        if self._active is not None:
+        if self._planned is not None:
+            self._planned.text(delta)
+        elif self._active is not None:
             self._journal.tell(
                 AgentMessageContentDelta(
                     thread_id=self._turn.thread_id, turn_id=self._turn.turn_id, item_id=self._active.id, delta=delta

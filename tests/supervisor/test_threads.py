@@ -223,7 +223,9 @@ async def test_fork_goes_its_own_way(place: Place) -> None:
         assert thread.rollout_path is not None
         # It is there at once, with all that was.
         copied = lines_of(thread.rollout_path)
-        assert line_kinds(copied) == ["session_meta", *line_kinds(lines_of(path))]
+        # The model is told the settings of this thread before anything else happens in it.
+        context = ["message:developer", "message:user"]
+        assert line_kinds(copied) == ["session_meta", *line_kinds(lines_of(path)), *context]
         assert copied[0]["payload"]["forked_from_id"] == talk.thread.thread_id
         fork = Talk(thread)
         await fork.turn("here")

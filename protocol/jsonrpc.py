@@ -1,0 +1,94 @@
+"""Messages between the app-server and its clients: JSON-RPC without the member that names it.
+
+Owns the envelope: what a line may be, and how an answer, a notification or a request of ours is written. Knows no
+method and no transport.
+"""
+
+import json
+
+from pycodex.protocol.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    RequestId = str | int
+    Json = dict[str, Any]
+
+_INT64 = range(-(1 << 63), 1 << 63)
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+class Request(Record):
+    """`params` is None where none were given; an explicit null says the same."""
+
+    id: "RequestId"
+    method: "str"
+    params: "Any" = None
+
+
+class Notification(Record):
+    method: "str"
+    params: "Any" = None
+
+
+class Response(Record):
+    """The answer of the client to a request of ours."""
+
+    id: "RequestId"
+    result: "Any"
+
+
+class Failure(Record):
+    """The same, where the client could not fulfil it."""
+
+    id: "RequestId"
+    error: "Any"
+
+
+Message = Request | Notification | Response | Failure
+
+
+def decode(data: "bytes | str") -> "Message | None":
+    """None for what is no message; nobody can be told, as it names no request."""
+    try:
+        raw = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    if type(raw) is not dict:
+        return None
+    request_id, method = _id(raw.get("id")), raw.get("method")
+    if type(method) is str:
+        params = raw.get("params")
+        if request_id is None:
+            return Notification(method=method, params=params)
+        return Request(id=request_id, method=method, params=params)
+    if request_id is not None and "result" in raw:
+        return Response(id=request_id, result=raw["result"])
+    if request_id is not None and type(raw.get("error")) is dict:
+        return Failure(id=request_id, error=raw["error"])
+    return None
+
+
+def _id(value: object) -> "RequestId | None":
+    if type(value) is str:
+        return value
+    return value if type(value) is int and value in _INT64 else None
+
+
+def encode(message: "Json") -> bytes:
+    """Without the end of a line."""
+    # Half a surrogate pair is no character; nobody could read a line that held one.
+    return _encode(message).encode("utf-8", "replace")
+
+
+def answer(request_id: "RequestId", result: "Any") -> "Json":
+    return {"id": request_id, "result": result}
+
+
+def error_answer(request_id: "RequestId", *, code: int, message: str, data: object = None) -> "Json":
+    error: Json = {"code": code, "message": message}
+    if data is not None:
+        error["data"] = data
+    return {"error": error, "id": request_id}

@@ -1,0 +1,143 @@
+"""Starting, resuming and forking threads."""
+
+from dataclasses import replace
+from typing import Any
+
+from pycodex.protocol.app.thread_starts import ThreadForkParams, ThreadResumeParams, ThreadStartParams
+from pycodex.protocol.items import known_item
+from pycodex.supervisor.frontends.app_server import thread_views
+from pycodex.supervisor.frontends.app_server.connection import Call
+from pycodex.supervisor.frontends.app_server.live_thread import LiveThread
+from pycodex.supervisor.frontends.app_server.method import Caller, Json, Method, RpcError
+from pycodex.supervisor.frontends.app_server.methods.calls import call_of, checked_id, path_on_disk
+from pycodex.supervisor.frontends.app_server.thread_configs import loaded_rules, thread_config
+from pycodex.supervisor.frontends.app_server.thread_facts import ThreadFacts
+from pycodex.supervisor.rollout.head import first_words
+from pycodex.supervisor.rollout.reader import read_meta
+from pycodex.supervisor.rollout.stored_turns import turns_of_file
+from pycodex.supervisor.threads import CodexThread, Terms
+
+
+async def start(caller: Caller, params: ThreadStartParams) -> Json:
+    call = call_of(caller)
+    config = thread_config(call.server, params)
+    tools = [tool.to_json() for tool in params.dynamic_tools or ()]
+    thread = await call.server.threads.start(
+        config,
+        source=call.server.source,
+        dynamic_tools=tools,
+        rules=loaded_rules(config),
+        terms=_terms(call, tells_work=params.persist_extended_history),
+    )
+    live = _followed(call, thread, ThreadFacts.of(config, source=call.server.source))
+    return _announced(call, live, thread_views.of_live(live, with_turns=False))
+
+
+async def resume(caller: Caller, params: ThreadResumeParams) -> Json:
+    call = call_of(caller)
+    if params.history is not None:
+        return await _resume_history(call, params)
+    if params.path is None:
+        running = call.server.live.get(checked_id(params.thread_id))
+        if running is not None:
+            return _joined(call, running, with_turns=not params.exclude_turns)
+    path = params.path if params.path is not None else path_on_disk(call, params.thread_id)
+    meta = read_meta(path)
+    running = call.server.live.get(meta.id)
+    if running is not None:
+        return _joined(call, running, with_turns=not params.exclude_turns)
+    config = thread_config(call.server, params, otherwise_cwd=meta.cwd)
+    thread = await call.server.threads.resume(
+        config, path, rules=loaded_rules(config), terms=_terms(call, tells_work=params.persist_extended_history)
+    )
+    facts = ThreadFacts.of(config, source=meta.source)
+    facts.preview = first_words(path)
+    return _resumed(call, thread, facts, with_turns=not params.exclude_turns)
+
+
+async def _resume_history(call: Call, params: ThreadResumeParams) -> Json:
+    """A new thread that begins with what the client brings along."""
+    given = [item.model_dump(mode="json") for item in params.history or ()]
+    if not given:
+        raise RpcError("history must not be empty")
+    history = [item for raw in given if (item := known_item(raw)) is not None]
+    config = thread_config(call.server, params)
+    terms = _terms(call, tells_work=params.persist_extended_history, history=history)
+    thread = await call.server.threads.start(config, source=call.server.source, rules=loaded_rules(config), terms=terms)
+    facts = ThreadFacts.of(config, source=call.server.source)
+    facts.preview = first_words(thread.rollout_path) if thread.rollout_path is not None else ""
+    answer = _resumed(call, thread, facts, with_turns=False)
+    answer["thread"]["gitInfo"] = None
+    return answer
+
+
+async def fork(caller: Caller, params: ThreadForkParams) -> Json:
+    call = call_of(caller)
+    path = params.path if params.path is not None else path_on_disk(call, params.thread_id)
+    meta = read_meta(path)
+    config = thread_config(call.server, params, otherwise_cwd=meta.cwd)
+    thread = await call.server.threads.fork(
+        config,
+        path,
+        source=call.server.source,
+        rules=loaded_rules(config),
+        terms=replace(
+            _terms(call, tells_work=params.persist_extended_history),
+            drops_turns=0 if params.last_turn_id is None else _turns_behind(path, params.last_turn_id),
+        ),
+    )
+    facts = ThreadFacts.of(config, source=call.server.source)
+    facts.forked_from_id = meta.id
+    facts.preview = first_words(path)
+    live = _followed(call, thread, facts)
+    told = thread_views.of_live(live, with_turns=not params.exclude_turns)
+    if thread.rollout_path is None and not params.exclude_turns:
+        told["turns"] = thread_views.turns_told(path, None)
+    return _announced(call, live, told)
+
+
+def _turns_behind(path: str, turn_id: str) -> int:
+    ids = [turn.turn_id for turn in turns_of_file(path)]
+    if turn_id not in ids:
+        raise RpcError(f"turn not found: {turn_id}")
+    return len(ids) - 1 - ids.index(turn_id)
+
+
+def _terms(call: Call, *, tells_work: bool, history: list[Any] | None = None) -> Terms:
+    client = call.connection.client
+    return Terms(identity=client.identity if client is not None else None, tells_work=tells_work, history=history)
+
+
+def _followed(call: Call, thread: CodexThread, facts: ThreadFacts) -> LiveThread:
+    """Loaded, and told to this connection from now on, but nothing of it before the answer."""
+    live = call.server.live.add(thread, facts)
+    live.follow(call.connection)
+    call.at_the_end(live.gate.hold().release)
+    return live
+
+
+def _announced(call: Call, live: LiveThread, told: Json) -> Json:
+    call.after_answer(lambda: call.server.broadcast("thread/started", {"thread": told}))
+    return {"thread": told, **live.facts.told()}
+
+
+def _resumed(call: Call, thread: CodexThread, facts: ThreadFacts, *, with_turns: bool) -> Json:
+    live = _followed(call, thread, facts)
+    status = {"threadId": live.thread_id, "status": live.telling.status}
+    call.server.broadcast("thread/status/changed", status)
+    return {"thread": thread_views.of_live(live, with_turns=with_turns), **live.facts.told()}
+
+
+def _joined(call: Call, live: LiveThread, *, with_turns: bool) -> Json:
+    """It runs already: whoever asks follows it, too, and can answer what is open. What was asked to differ does not."""
+    live.follow(call.connection)
+    call.at_the_end(live.gate.hold().release)
+    call.after_answer(lambda: live.replay_questions(call.connection))
+    return {"thread": thread_views.of_live(live, with_turns=with_turns), **live.facts.told()}
+
+
+METHODS = (
+    Method(name="thread/start", params=ThreadStartParams, run=start),
+    Method(name="thread/resume", params=ThreadResumeParams, run=resume),
+    Method(name="thread/fork", params=ThreadForkParams, run=fork),
+)
