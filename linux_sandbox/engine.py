@@ -111,6 +111,9 @@ class Engine:
     def hold_placeholders(self, paths: "Sequence[str]", ledger: str) -> placeholders.Held:
         return placeholders.hold(paths, ledger)
 
+    def sweep_placeholders(self, ledger: str) -> None:
+        placeholders.sweep(ledger)
+
     def watch_protected(self, confinement: Confinement) -> "Guard":
         from pycodex.linux_sandbox.guard import watch_protected
 

@@ -45,6 +45,8 @@ class RunCommand(Record):
     job_id: "str"
     argv: "tuple[str, ...]"
     cwd: "str"
+    exact_cwd: "bool" = False
+    """Whether it must be that very directory: a link that has come to stand on the way is not followed."""
     env: "dict[str, str]"
     confinement: "Confinement"
     stdin: "str" = STDIN_NONE

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from pycodex.protocol.permissions import FsRule, Permissions
 
-SECRET_NAMES = ("auth.json", ".credentials.json")
-"""In CODEX_HOME: the login, and those of MCP servers."""
+SECRET_NAMES = ("auth.json", ".credentials.json", "app-server-token")
+"""In CODEX_HOME: the login, those of MCP servers, and what lets clients drive the app-server."""
 GUARDED_NAMES = (".git", ".codex", ".agents")
 PLATFORM_PATHS = ("/bin", "/sbin", "/usr", "/etc", "/lib", "/lib64", "/nix/store", "/run/current-system/sw")
 MAX_NAMES = 256

@@ -490,6 +490,7 @@ def _for_child(order: "RunCommand | RunFileJob") -> Task:
         )
     return Task(
         cwd=order.cwd,
+        exact_cwd=order.exact_cwd,
         argv=order.argv,
         env=order.env,
         confinement=order.confinement,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pycodex.linux_sandbox.engine import Engine
 
 _TIOCSWINSZ = 0x5414
+_ENOTDIR = 20
 _STANDARD_FDS = (0, 1, 2)
 
 
@@ -30,6 +31,7 @@ class Task(Record):
     """The part of an order that the child needs; comes from the worker, which has checked it."""
 
     cwd: "str"
+    exact_cwd: "bool" = False
     argv: "tuple[str, ...]" = ()
     env: "dict[str, str]"
     confinement: "Confinement"
@@ -97,6 +99,8 @@ class Confined:
         engine = self._engine
         self._subject = task.cwd
         engine.confine(task.confinement, seat, task.cwd, inside=inside)
+        if task.exact_cwd and os.getcwd() != task.cwd:
+            raise NotADirectoryError(_ENOTDIR, "it is another directory now")
         self._subject = task.argv[0] if task.argv else "no command"
         if task.job:
             engine.tell(self._line, "started")

@@ -69,6 +69,7 @@ class _Worker:
         # Without a pid namespace nobody can be sure that a call has left nothing behind: there, one is enough.
         self._calls_left = MOST_CALLS if birth.level == FULL else 1
         self._template: Template | None = None
+        self._has_swept = False
 
     def serve(self, ends: Ends) -> int:
         """Call after call, each in a box of its own."""
@@ -80,6 +81,7 @@ class _Worker:
                     return 0
                 order, messages = received
                 status = Call(order, ends, self._dealer, self._birth).run(messages)
+                self._sweep_once(order.confinement.ledger)
                 if status or self._template is None or not self._calls_left:
                     return status
                 try:
@@ -91,6 +93,12 @@ class _Worker:
             end(ends)
             if self._template is not None:
                 self._template.end()
+
+    def _sweep_once(self, ledger: str) -> None:
+        """What calls of killed supervisors have left in workspaces, while nobody waits."""
+        if ledger and not self._has_swept:
+            self._has_swept = True
+            host_backend().sweep_placeholders(ledger)
 
     def refuse(self, text: str) -> int:
         self._calls_left = 0

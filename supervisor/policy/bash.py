@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PATCH_COMMANDS = frozenset({"apply_patch", "applypatch"})
 # What the shell would make something else of before `cd` sees it.
 _SPECIAL_IN_WORDS = "\\*?[]{}"
-_MOST_PARSED = 4096
+MOST_PARSED = 4096
 _STAND_IN = "body"
 
 # A tree of nothing else is one of commands that a program can be given word by word.
@@ -54,6 +54,7 @@ _PIECE = re.compile(
     r"""'(?P<single>[^']*+)'|"(?P<double>(?:[^"\\$`]|\\.)*+)"|\\.|[ \t\r\n|&;]|[^ \t\r\n|&;<>()$`'"\\#]++#*+""",
     re.DOTALL,
 )
+_COMMENT_LINES = re.compile(r"^[ \t]*#.*\n", re.MULTILINE)
 # What stands for the text inside of quotes: characters that no language uses.
 _ASIDE_START, _ASIDE_END = "\ue000", "\ue001"
 _ASIDE = re.compile(f"{_ASIDE_START}([0-9]+){_ASIDE_END}")
@@ -138,7 +139,7 @@ def heredoc_command(script: str) -> HeredocCommand | None:
     """The one command of a script that feeds it a here-document and runs nothing else; None for any other script."""
     if "<<" not in script:
         return None
-    root = _tree(script) if len(script) <= _MOST_PARSED else _tree_without_body(script)
+    root = _tree(script) if len(script) <= MOST_PARSED else _tree_without_body(script)
     if root is None:
         return None
     nodes = list(_walk(root))
@@ -149,14 +150,17 @@ def heredoc_command(script: str) -> HeredocCommand | None:
     return None if words is None else HeredocCommand(words, does_more=any(map(_does_more, nodes)))
 
 
+@lru_cache(maxsize=16)
 def every_command(script: str) -> tuple[tuple[str, ...], ...]:
-    """All commands anywhere in a script, whatever it does with them.
+    """All commands anywhere in a script, whatever it does with them, also of one that is broken further on.
 
     Words that depend on what the shell puts into them are empty. No commands where nothing is known.
     """
-    root = _tree(script) if len(script) <= _MOST_PARSED else None
-    if root is None:
+    if len(script) > MOST_PARSED:
+        script = _COMMENT_LINES.sub("", script)
+    if len(script) > MOST_PARSED or not _can_be_run(script):
         return ()
+    root = _parser().parse(script.encode()).root_node
     return tuple(words for node in _walk(root) if node.type == "command" for words in _commands_in(node))
 
 
@@ -172,7 +176,7 @@ class _Shortened(NamedTuple):
 
 def _shortened(script: str) -> _Shortened | None:
     """None for a script that stays too long, or in which other things than quotes may hide something."""
-    if len(script) <= _MOST_PARSED:
+    if len(script) <= MOST_PARSED:
         return _Shortened(script)
     if _ASIDE_START in script:
         return None
@@ -181,7 +185,7 @@ def _shortened(script: str) -> _Shortened | None:
     length = position = 0
     while position < len(script):
         found = _PIECE.match(script, position)
-        if found is None or length > _MOST_PARSED:
+        if found is None or length > MOST_PARSED:
             return None
         piece, position = found[0], found.end()
         if found.lastgroup is not None and len(piece) > _WORTH_PUTTING_ASIDE:
@@ -189,7 +193,7 @@ def _shortened(script: str) -> _Shortened | None:
             piece = f"{piece[0]}{_ASIDE_START}{len(aside) - 1}{_ASIDE_END}{piece[0]}"
         pieces.append(piece)
         length += len(piece)
-    return _Shortened("".join(pieces), tuple(aside)) if length <= _MOST_PARSED else None
+    return _Shortened("".join(pieces), tuple(aside)) if length <= MOST_PARSED else None
 
 
 def _tree_without_body(script: str) -> "Node | None":
@@ -348,7 +352,7 @@ def _parts(script: str) -> _Script | None:
     if start == len(lines) or not _can_be_run(script):
         return None
     parts = _Script("\n".join(lines[:start]), lines[start:-1], lines[-1])
-    return parts if len(parts.above) + len(parts.last) <= _MOST_PARSED else None
+    return parts if len(parts.above) + len(parts.last) <= MOST_PARSED else None
 
 
 def _can_be_run(script: str) -> bool:

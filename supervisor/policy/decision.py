@@ -24,7 +24,7 @@ ALLOWED_BY_RULES = "rules of the user allow every part of it"
 APPROVED_BY_USER = "approved by the user"
 MOST_OFFERED_CHARACTERS = 4000
 RETRY_REASON = "command failed; retry without sandbox?"
-LEAVES_REASON = "run it outside of the sandbox?"
+LEAVES_REASON = "Run it outside of the sandbox?"
 
 WITHOUT_SANDBOX = "without sandbox"
 
@@ -155,7 +155,7 @@ def _matches(command: tuple[str, ...], question: Question) -> Iterator[tuple[int
 
 def _stricter(command: tuple[str, ...], rules: Rules) -> Iterator[tuple[int, RuleMatch]]:
     """What rules hold against it however it is wrapped, quoted or reached."""
-    for words in readings(command):
+    for words in readings(command).all:
         for number, match in (*rules.numbered_matches(words), *rules.numbered_matches_by_name(words)):
             if match.decision != ALLOW:
                 yield number, match
@@ -163,12 +163,13 @@ def _stricter(command: tuple[str, ...], rules: Rules) -> Iterator[tuple[int, Rul
 
 def _is_meant(match: RuleMatch, question: Question) -> bool:
     """A rule that allows a command says nothing of what a script does besides, such as where its output goes, nor of
-    another program that only shares a name with the one that was meant, be it a command or the shell.
+    another program that only shares a name with the one that was meant, be it a command or the shell, or lies at the
+    same place below another directory.
     """
     segments = question.segments
     if segments.does_more or not segments.has_shell_of_the_system(users=question.shell):
         return False
-    return not question.rules.is_namesake(match)
+    return not question.rules.is_namesake(match) and not _is_relative(match.matched_prefix[0])
 
 
 def _is_safe(command: Sequence[str], question: Question) -> bool:
@@ -183,7 +184,7 @@ def _by_itself(command: Sequence[str], question: Question) -> Word:
     wants_more = question.asked != USE_DEFAULT and question.restricted
     if not wants_more and _is_safe(command, question):
         return Word(ALLOW, BY_SAFE_LIST)
-    if is_dangerous(command) or question.unprotected:
+    if is_dangerous(command) or question.unprotected or not readings(command).is_whole:
         return Word(FORBIDDEN if policy == NEVER else PROMPT, BY_DANGER_LIST)
     if policy in (NEVER, ON_FAILURE):
         return Word(ALLOW, BY_POLICY)
@@ -273,9 +274,14 @@ def _would_settle(words: tuple[str, ...], question: Question) -> bool:
 
 def _may_be_offered(words: tuple[str, ...], question: Question) -> bool:
     """Only what would match, can be read, and does not hand out more than anybody means to give."""
-    if is_banned(words) or question.segments.does_more or not _is_readable(words):
+    if is_banned(words) or question.segments.does_more or _is_relative(words[0]) or not _is_readable(words):
         return False
     return any(question.rules.amended(words).matches(command) for command in question.segments.commands)
+
+
+def _is_relative(program: str) -> bool:
+    """Whether the working directory, which the model chooses, has a say in what it names."""
+    return "/" in program and not program.startswith("/")
 
 
 def _is_readable(words: tuple[str, ...]) -> bool:

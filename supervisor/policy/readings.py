@@ -7,44 +7,85 @@ Pure.
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
-from pycodex.supervisor.policy.bash import every_command, plain_commands
-from pycodex.supervisor.policy.command_line import script_of
+from pycodex.supervisor.policy.bash import MOST_PARSED, every_command, plain_commands
 
 # They run a command that stands among their own words.
 _WRAPPERS = frozenset(
     {
         *("env", "sudo", "doas", "su", "nohup", "setsid", "time", "timeout", "nice", "ionice", "stdbuf", "xargs"),
-        *("command", "exec", "builtin", "chroot", "unshare", "nsenter", "strace", "parallel", "find", "busybox"),
+        *("command", "exec", "builtin", "chroot", "unshare", "nsenter", "strace", "parallel", "busybox", "coproc"),
+        *("flock", "taskset", "chrt", "watch", "script", "caffeinate"),
     }
 )
 # They make a script of their words.
-_READERS = frozenset({"eval", "watch"})
+_READERS = frozenset({"eval", "watch", "trap"})
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "mksh", "ash", "fish", "rbash"})
+_FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_SPLIT = "--split-string="
 _MOST_READINGS = 64
+# Reading takes time that grows faster than the script.
+_MOST_READ_CHARACTERS = 16 << 10
 # How far into a wrapper's words its command can begin.
 _MOST_WORDS_BEFORE = 12
 
 
-def readings(argv: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Beginning with the argv itself; bounded, as wrappers can be nested."""
-    found: dict[tuple[str, ...], None] = {tuple(argv): None}
-    waiting = [tuple(argv)]
-    while waiting and len(found) < _MOST_READINGS:
-        for reading in _next_readings(waiting.pop(0)):
+class Readings(NamedTuple):
+    all: tuple[tuple[str, ...], ...]
+    """Beginning with the argv itself; no reading is empty."""
+    is_whole: bool
+    """Whether there is nothing else that it may come to, as far as we can read."""
+
+
+def readings(argv: Sequence[str]) -> Readings:
+    return _readings(tuple(argv))
+
+
+# One decision asks several times.
+@lru_cache(maxsize=32)
+def _readings(argv: tuple[str, ...]) -> Readings:
+    found: dict[tuple[str, ...], None] = {argv: None} if argv else {}
+    waiting = list(found)
+    characters_left = _MOST_READ_CHARACTERS
+    while waiting:
+        words = waiting.pop(0)
+        scripts = list(_scripts_in(words))
+        # What is longer is hardly read at all.
+        characters_left -= sum(min(len(script), MOST_PARSED) for script in scripts[1:])
+        if characters_left < 0 or len(found) > _MOST_READINGS:
+            return Readings(tuple(found), is_whole=False)
+        for reading in (*_commands_in(words), *(each for script in scripts for each in _commands_of(script))):
             if reading and reading not in found:
                 found[reading] = None
                 waiting.append(reading)
-    return tuple(found)
+    return Readings(tuple(found), is_whole=True)
 
 
-def _next_readings(argv: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    if not argv:
-        return
+def _commands_in(argv: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Those that stand in it word by word."""
     yield tuple(word.replace("\\\n", "").replace("\\", "") for word in argv)
     program = os.path.basename(argv[0])
     if program in _WRAPPERS:
         start = next((at for at, word in enumerate(argv) if os.path.basename(word) not in _WRAPPERS), len(argv))
         yield from (argv[at:] for at in range(start, min(len(argv), start + _MOST_WORDS_BEFORE)))
-    script = " ".join(argv[1:]) if program in _READERS else script_of(argv)
-    if script:
-        yield from plain_commands(script) or every_command(script)
+    if program == "find":
+        yield from (argv[at + 1 :] for at, word in enumerate(argv) if word in _FIND_RUNS)
+
+
+def _scripts_in(argv: tuple[str, ...]) -> Iterator[str]:
+    """Those that it has a shell read."""
+    program = os.path.basename(os.path.splitext(argv[0])[0])
+    if program in _READERS:
+        yield " ".join(argv[1:])
+    if program in _SHELLS:
+        flags = (at for at, word in enumerate(argv) if at and word[:1] == "-" and word[1:2] != "-" and "c" in word)
+        yield from (argv[at + 1] for at in flags if at + 1 < len(argv))
+    if program == "env":
+        yield from (argv[at + 1] for at, word in enumerate(argv[:-1]) if word in ("-S", "--split-string"))
+        yield from (word.removeprefix(_SPLIT) for word in argv if word.startswith(_SPLIT))
+
+
+def _commands_of(script: str) -> tuple[tuple[str, ...], ...]:
+    return plain_commands(script) or every_command(script)

@@ -18,7 +18,7 @@ _SYSTEM_FOLDERS = ("", "/bin", "/usr/bin", "/usr/local/bin")
 _ALWAYS_SAFE = frozenset(
     {
         *("cat", "cd", "cut", "echo", "expr", "false", "grep", "head", "id", "ls", "nl", "paste", "pwd", "rev", "seq"),
-        *("stat", "tail", "tr", "true", "uname", "uniq", "wc", "which", "whoami"),
+        *("stat", "tail", "tr", "true", "uname", "wc", "which", "whoami"),
         # Elsewhere these are other programs.
         *(("numfmt", "tac") if sys.platform == "linux" else ()),
     }
@@ -35,12 +35,16 @@ _SED_MOST_WORDS = 4
 _QUOTING = re.compile(r"""\\\n|[\\'"]""")
 
 _GIT_READS = frozenset({"status", "log", "diff", "show", "branch"})
-_GIT_SETTINGS = ("--config-env",)
-_GIT_WITH_VALUE = frozenset(
-    {"-C", "-c", "--config-env", "--exec-path", "--git-dir", "--namespace", "--super-prefix", "--work-tree"}
+# What may stand before the subcommand; any other option may take the subcommand for its value, or name a program.
+_GIT_OPTIONS = frozenset(
+    {
+        *("-p", "-P", "--paginate", "--no-pager", "--no-optional-locks", "--no-replace-objects", "--bare"),
+        *("--literal-pathspecs", "--glob-pathspecs", "--noglob-pathspecs", "--icase-pathspecs"),
+    }
 )
-_GIT_RUNS_OR_WRITES = ("--output", "--exec")
-_GIT_RUNS = frozenset({"--ext-diff", "--textconv", "--paginate"})
+_GIT_WITH_VALUE = frozenset({"-C", "--git-dir", "--work-tree"})
+# They run programs, or write; git also takes them cut short.
+_GIT_ACTS = ("--output", "--exec", "--ext-diff", "--textconv", "--paginate", "--show-signature", "--config-env")
 _GIT_BRANCH_LISTS = frozenset(
     {"--list", "-l", "--show-current", "-a", "--all", "-r", "--remotes", "-v", "-vv", "--verbose"}
 )
@@ -65,7 +69,8 @@ def is_dangerous(argv: Sequence[str]) -> bool:
     """Of a shell with a script, or of a wrapper: if any command in it is, whatever it depends on."""
     if not any("rm" in _QUOTING.sub("", word) for word in argv):
         return False
-    return any(_program(words[0]) == "rm" and _is_forced(words[1:]) for words in readings(argv))
+    found = readings(argv)
+    return not found.is_whole or any(_program(words[0]) == "rm" and _is_forced(words[1:]) for words in found.all)
 
 
 def _reads_only(argv: Sequence[str], *, is_expanded: bool) -> bool:
@@ -89,24 +94,33 @@ def _find_reads(arguments: Sequence[str]) -> bool:
 
 
 def _rg_reads(arguments: Sequence[str]) -> bool:
+    if any(argument[:2] != "--" and argument.startswith("-") and "z" in argument for argument in arguments):
+        return False
     return _RG_UNPACKS.isdisjoint(arguments) and not any(_names(argument, _RG_RUNS) for argument in arguments)
 
 
 def _sed_reads(arguments: Sequence[str]) -> bool:
     if not 2 <= len(arguments) < _SED_MOST_WORDS or arguments[0] != "-n":
         return False
+    if any(argument.startswith("-") for argument in arguments[2:]):
+        return False
     return _SED_PRINTS_LINES.fullmatch(arguments[1]) is not None
+
+
+def _uniq_reads(arguments: Sequence[str]) -> bool:
+    """A second file is written."""
+    return sum(not argument.startswith("-") for argument in arguments) <= 1
 
 
 def _git_reads(arguments: Sequence[str]) -> bool:
     # Settings can name programs to run.
-    if any(argument.startswith("-c") or _names(argument, _GIT_SETTINGS) for argument in arguments):
+    if any(argument.startswith("-c") for argument in arguments):
         return False
     position = _git_subcommand(arguments)
     if position is None or arguments[position] not in _GIT_READS:
         return False
     rest = arguments[position + 1 :]
-    if not _GIT_RUNS.isdisjoint(rest) or any(_names(argument, _GIT_RUNS_OR_WRITES) for argument in rest):
+    if any(_may_mean(argument, _GIT_ACTS) for argument in rest):
         return False
     if arguments[position] == "branch":
         return all(argument in _GIT_BRANCH_LISTS or argument.startswith("--format=") for argument in rest)
@@ -114,11 +128,23 @@ def _git_reads(arguments: Sequence[str]) -> bool:
 
 
 def _git_subcommand(arguments: Sequence[str]) -> int | None:
-    """Where it stands, behind the options of git itself."""
+    """Where it stands, behind the options of git itself; None behind one that is not known to be harmless."""
     position = 0
     while position < len(arguments) and arguments[position].startswith("-"):
-        position += 2 if arguments[position] in _GIT_WITH_VALUE else 1
+        name, equals, _ = arguments[position].partition("=")
+        if name in _GIT_WITH_VALUE:
+            position += 1 if equals else 2
+        elif name in _GIT_OPTIONS or name.startswith("-C"):
+            position += 1
+        else:
+            return None
     return position if position < len(arguments) else None
+
+
+def _may_mean(argument: str, options: Sequence[str]) -> bool:
+    """Whether it is one of these options, with or without a value, whole or cut short."""
+    name = argument.partition("=")[0]
+    return len(name) > len("--") and any(option.startswith(name) for option in options)
 
 
 def _names(argument: str, options: Sequence[str]) -> bool:
@@ -132,6 +158,7 @@ _CHECKS: dict[str, Callable[[Sequence[str]], bool]] = {
     "git": _git_reads,
     "rg": _rg_reads,
     "sed": _sed_reads,
+    "uniq": _uniq_reads,
 }
 
 

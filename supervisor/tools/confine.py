@@ -49,9 +49,7 @@ def working_directory(turn: TurnContext, workdir: str | None) -> str:
 
     One that no file system can have is left as it is: whoever enters it will say what is wrong with it.
     """
-    if not workdir:
-        return turn.cwd
-    path = os.path.join(turn.cwd, workdir)
+    path = os.path.join(turn.cwd, workdir) if workdir else turn.cwd
     return path if "\0" in path or len(path) > MOST_PATH_BYTES else os.path.realpath(path)
 
 

@@ -137,6 +137,7 @@ class _Runs:
             job_id="",
             argv=self._command.argv,
             cwd=self._command.cwd,
+            exact_cwd=True,
             env={**environment(self._scope.turn, self._scope.services, confined), **ENVIRONMENT},
             confinement=confined,
             merge_streams=True,

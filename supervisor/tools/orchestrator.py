@@ -81,18 +81,21 @@ async def _allowed(command: Command, scope: ToolScope) -> "Run":
         return verdict
     # What cannot be confined need not be asked about.
     await _confinement(command, scope, verdict.then)
-    return await _asked(replace(verdict, reason=verdict.reason or _reason(command, verdict.then)), command, scope)
+    return await _asked(replace(verdict, reason=_reason(verdict, command)), command, scope)
 
 
-def _reason(command: Command, then: "Run") -> str | None:
-    """What the model says, so that it cannot be taken for anything else, and what else a yes would mean."""
+def _reason(ask: "Ask", command: Command) -> str | None:
+    """Why it is asked about, what a yes would mean, and what the model says, so that it cannot pass for either."""
     from pycodex.supervisor.policy.decision import LEAVES_REASON
     from pycodex.supervisor.text.visible import visible
 
-    said = visible(command.justification) if command.justification else None
-    if command.extra is not None:
-        return " ".join(filter(None, (f"Also allow {command.extra.told()}?", said)))
-    return said or (LEAVES_REASON if then.unconfined_because else None)
+    parts = [
+        ask.reason,
+        LEAVES_REASON if ask.then.unconfined_because else None,
+        f"Also allow {command.extra.told()}?" if command.extra is not None else None,
+        visible(command.justification) if command.justification else None,
+    ]
+    return " ".join(filter(None, parts)) or None
 
 
 def _verdict(command: Command, scope: ToolScope) -> "Verdict":

@@ -142,6 +142,7 @@ def _order(wish: Wish, cwd: str, confined: Confinement, scope: ToolScope) -> Run
         job_id="",
         argv=wish.argv,
         cwd=cwd,
+        exact_cwd=True,
         env=environment(scope.turn, scope.services, confined),
         confinement=confined,
         timeout_ms=min(timeout_ms, MAX_TIMEOUT_MS),

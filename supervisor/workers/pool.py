@@ -165,6 +165,7 @@ class Pool:
                 await job.stop("shutdown")
             while self._active:
                 await next(iter(self._active)).wait()
+            await self._roster.cleared_up()
         for job in list(self._active):
             job.kill("the workers are shut down")
 

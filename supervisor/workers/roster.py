@@ -69,6 +69,8 @@ class Roster:
         self._quiet_until = -math.inf
         self._tend_at = -math.inf
         self._poke = trio.Event()
+        self._changed = trio.Event()
+        """Set when a worker has come back, or is gone."""
         self._closed = False
 
     # Wishes
@@ -177,6 +179,7 @@ class Roster:
         """It is ready for another call."""
         self.ready_count += 1
         self._place(worker)
+        self._changed.set()
 
     def job_ended(self, worker: Worker) -> None:
         """Its call is answered: unless it comes back, it is replaced as soon as the caller has gone on."""
@@ -256,6 +259,13 @@ class Roster:
     def _bury(self, worker: Worker) -> None:
         worker.bury()
         self._workers.pop(worker.token, None)
+        self._changed.set()
+
+    async def cleared_up(self) -> None:
+        """Until all who have told the end of their job have also put away what belonged to it."""
+        while any(worker.state in (State.RETURNING, State.SPENT) for worker in self._workers.values()):
+            self._changed = trio.Event()
+            await self._changed.wait()
 
     # Time
 

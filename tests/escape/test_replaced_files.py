@@ -80,7 +80,7 @@ class TestLogin:
         assert path.read_text(encoding="ascii") == NEW_SECRET
 
 
-@pytest.mark.parametrize("name", ["auth.json", ".credentials.json"])
+@pytest.mark.parametrize("name", ["auth.json", ".credentials.json", "app-server-token"])
 def test_a_login_that_comes_later_cannot_be_read(world: World, name: str) -> None:
     path = world.codex_home / name
     path.unlink(missing_ok=True)

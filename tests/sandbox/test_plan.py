@@ -516,7 +516,7 @@ def test_credentials_are_hidden_when_they_could_leave(
 def test_credentials_are_hidden_by_name_before_they_are_there(base: Path, ws: Path) -> None:
     make_dirs(base, "home")
     confinement = confine(ws, WRITE.replace(network_access=True), home=f"{base}/home")
-    secrets = {"home/auth.json": "none", "home/.credentials.json": "none"}
+    secrets = dict.fromkeys(("home/auth.json", "home/.credentials.json", "home/app-server-token"), "none")
     assert entries(confinement, base) == {"ws": "write", **secrets}
 
 

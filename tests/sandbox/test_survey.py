@@ -427,6 +427,7 @@ def test_secrets_are_looked_at_when_they_could_leave(base: Path, ws: Path, netwo
     secrets = (
         Place(path=f"{base}/home/auth.json", kind="file"),
         Place(path=f"{base}/home/.credentials.json", kind="missing"),
+        Place(path=f"{base}/home/app-server-token", kind="missing"),
     )
     assert found.secrets == (secrets if network else ())
 

@@ -160,7 +160,7 @@ class Connection:
                 case Request():
                     await self._handle(message)
                 case Response() | Failure():
-                    await self.server.questions.answered(message)
+                    await self.server.questions.answered(message, self)
                 case Notification():
                     # Nothing waits for what a client may tell.
                     pass

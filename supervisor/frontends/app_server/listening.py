@@ -9,7 +9,7 @@ import secrets
 import signal
 import stat
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ import trio
 
 from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.frontends.app_server import http_head
+from pycodex.supervisor.frontends.app_server.peer_process import is_free_program
 from pycodex.supervisor.frontends.app_server.transport import StreamWire
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ HEAD_TIMEOUT_S = 10.0
 TOKEN_FILE = "app-server-token"
 UNIX = "unix://"
 WEBSOCKET = "ws://"
+
+_Demand = Callable[[trio.SocketStream], Awaitable[str | None]]
+"""The token that whoever connected must know; None: none."""
 
 
 async def serve_listening(url: str, open_server: "Callable[[], AbstractAsyncContextManager[AppServer]]") -> None:
@@ -71,14 +75,33 @@ async def _listen_on_path(path: str, server: "AppServer", task_status: trio.Task
 async def _listen_on_address(url: str, server: "AppServer", task_status: trio.TaskStatus[str]) -> None:
     host, _, port = url.removeprefix(WEBSOCKET).rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    token = None if ipaddress.ip_address(host).is_loopback else token_in(server.codex_home)
+    demand: _Demand
+    if ipaddress.ip_address(host).is_loopback:
+        demand = partial(_demand_here, server.codex_home)
+    else:
+        demand = partial(_demand_elsewhere, token_in(server.codex_home))
     try:
         listeners = await trio.open_tcp_listeners(int(port), host=host)
     except OSError as error:
         raise UserFacing(f"cannot listen on {url}: {error.strerror}") from error
     shown = f"[{host}]" if ":" in host else host
     task_status.started(_told(f"{WEBSOCKET}{shown}:{listeners[0].socket.getsockname()[1]}"))
-    await trio.serve_listeners(partial(_greet, server, token), listeners)
+    await trio.serve_listeners(partial(_greet, server, demand), listeners)
+
+
+async def _demand_elsewhere(token: str, _: trio.SocketStream) -> str | None:
+    return token
+
+
+async def _demand_here(codex_home: str, stream: trio.SocketStream) -> str | None:
+    """The token that a client must know: none for a program of the user's on this machine, unless it is confined."""
+    own, peer = stream.socket.getsockname()[:2], stream.socket.getpeername()[:2]
+    is_free = await trio.to_thread.run_sync(is_free_program, own, peer)
+    return None if is_free else token_in(codex_home)
+
+
+async def _demand_nothing(_: trio.SocketStream) -> str | None:
+    return None
 
 
 def _told(url: str) -> str:
@@ -141,7 +164,7 @@ async def _greet_path(server: "AppServer", stream: trio.SocketStream) -> None:
     try:
         first = bytes(await _received(stream))
         if first.startswith(b"GET "):
-            await _greet(server, None, stream, first)
+            await _greet(server, _demand_nothing, stream, first)
         else:
             await server.serve(StreamWire(stream, first))
     finally:
@@ -155,10 +178,13 @@ async def _received(stream: trio.abc.Stream) -> bytes | bytearray:
         return b""
 
 
-async def _greet(server: "AppServer", token: str | None, stream: trio.SocketStream, first: bytes = b"") -> None:
+async def _greet(server: "AppServer", demand: _Demand, stream: trio.SocketStream, first: bytes = b"") -> None:
     try:
         data = await _head(stream, first)
-        status = http_head.refusal(http_head.parse(data), token)
+        head = http_head.parse(data)
+        status = http_head.refusal(head, None)
+        if status is None:
+            status = http_head.refusal(head, await demand(stream))
         if status is None:
             await _serve_websocket(server, stream, data)
         else:

@@ -12,6 +12,7 @@ from pycodex.supervisor.frontends.app_server.telling import Json, Question
 
 if TYPE_CHECKING:
     from pycodex.protocol.jsonrpc import RequestId
+    from pycodex.supervisor.frontends.app_server.connection import Connection
     from pycodex.supervisor.frontends.app_server.live_thread import LiveThread
 
 
@@ -47,7 +48,9 @@ class OpenQuestions:
             del self._open[asked.request_id]
         return gone
 
-    async def answered(self, message: Response | Failure) -> None:
-        asked = self._open.pop(message.id, None)
-        if asked is not None:
+    async def answered(self, message: Response | Failure, connection: "Connection") -> None:
+        """Only those who were asked can answer."""
+        asked = self._open.get(message.id)
+        if asked is not None and connection in asked.live.followers:
+            del self._open[asked.request_id]
             await asked.live.answered(asked, message)

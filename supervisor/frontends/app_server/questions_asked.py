@@ -45,7 +45,13 @@ def command_approval(telling: Telling, event: ExecApprovalRequest) -> list[Told]
         del params["reason"]
     if event.proposed_execpolicy_amendment is not None:
         params["proposedExecpolicyAmendment"] = list(event.proposed_execpolicy_amendment)
+    if event.additional_permissions is not None:
+        params["additionalPermissions"] = _told_permissions(event.additional_permissions)
     return [Question(method=COMMAND_APPROVAL, params=params, call_id=event.call_id, waits_on=ON_APPROVAL)]
+
+
+def _told_permissions(extra: Json) -> Json:
+    return {"network": extra.get("network"), "fileSystem": extra.get("file_system"), "macos": None}
 
 
 def patch_approval(telling: Telling, event: ApplyPatchApprovalRequest) -> list[Told]:

@@ -13,6 +13,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox of 
 Call = Callable[..., Ended]
 
 
+SECRETS = (".credentials.json", "app-server-token", "auth.json")
+
+
 def rows(ended: Ended) -> dict[str, list[str]]:
     """The values of each label, in order."""
     assert (ended.code, ended.err) == (0, "")
@@ -53,7 +56,7 @@ def test_network_plan_denies_the_credentials(pycodex: Call, home: Path) -> None:
     network = ("-c", "sandbox_workspace_write.network_access=true")
     shown = rows(pycodex("sandbox", "linux", "--full-auto", "--explain", *network))
     assert shown["network"] == ["on"]
-    assert shown["denied"] == [f"{home}/{name} (not even readable)" for name in (".credentials.json", "auth.json")]
+    assert shown["denied"] == [f"{home}/{name} (not even readable)" for name in SECRETS]
 
 
 def test_full_access_is_called_off(pycodex: Call) -> None:

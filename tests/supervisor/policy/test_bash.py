@@ -270,7 +270,9 @@ def test_no_script_exhausts_the_parser(piece: str, frame: str) -> None:
     script = frame.format(piece * DEEP, piece * DEEP)
     names = ("plain_commands", "heredoc_command", "every_command")
     told, trouble = asked_within_limits(script, *names, mebibytes=100)
-    assert (told.startswith("None "), told.endswith(" ()\n"), trouble) == (True, True, "")
+    # Of lines that are only comments there is nothing to be exhausted by.
+    is_unread = told.endswith(" ()\n") or piece.startswith("#")
+    assert (told.startswith("None "), is_unread, trouble) == (True, True, "")
 
 
 @pytest.mark.parametrize("piece", PIECES)
@@ -523,7 +525,7 @@ def test_long_document(above: str, body: str, last: str, found: HeredocCommand |
         ('a $X "$Y" b"$Z" c', [["a", "", "", "", "c"]]),
         ("a $(b c) <<E\n$(d)\nE\n", [["a", ""], ["b", "c"], ["d"]]),
         ("'a' x\"y\"'z'", [["a", "xyz"]]),
-        ("a '", []),
+        ("a b\nif", [["a", "b"]]),
         ("", []),
         ("a\0", []),
     ],
