@@ -15,7 +15,6 @@ from pycodex.supervisor.workers.capture import Captured
 from pycodex.supervisor.workers.lease import JobFailed, JobRefused, PoolClosed, WorkerLost
 from pycodex.supervisor.workers.pool import Pool
 from support.fake_worker import command
-from support.orders import run, writing
 from support.pools import Pools, workers_of
 from support.waiting import eventually_async
 
@@ -304,14 +303,3 @@ async def test_error_in_the_block_comes_out_as_it_is(fake_pools: Pools) -> None:
 async def test_pool_that_is_closed_at_once_leaves_nothing(fake_pools: Pools) -> None:
     async with fake_pools.open():
         pass
-
-
-async def test_pool_that_ends_right_after_a_call_leaves_no_stand_in_behind(real_pools: Pools, tmp_path: Path) -> None:
-    workspace = tmp_path / "ws"
-    workspace.mkdir()
-    missing = tuple(f"{workspace}/{name}" for name in (".git", ".codex", ".agents"))
-    order = run("true", cwd=str(workspace), confinement=writing(workspace, placeholders=missing))
-    for _ in range(5):
-        async with real_pools.open() as pool:
-            assert (await pool.run(order)).code == 0
-        assert os.listdir(workspace) == []
