@@ -1,27 +1,24 @@
 """The official Python SDK, unchanged, drives the app-server."""
 
-import base64
 import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pycodex.supervisor.model.scripted import Reply, Request, custom, reason, refuse, say
-from support.engine import Place, outputs, plan, run, said
-from support.sdks import run_python
+import pytest
+
+from pycodex.supervisor.model.scripted import Reply, custom, refuse, say
+from support.engine import Place, outputs, run, said
+from support.sdk_talks import PATCH, PICTURE, SCHEMA, check_work, escalated, rendezvous, working
+from support.sdks import python_sdk, run_python, skip_without
 
 Json = dict[str, Any]
-PICTURE = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
-)
-PATCH = "*** Begin Patch\n*** Add File: patched.txt\n+hello\n*** End Patch\n"
-SCHEMA = {
-    "type": "object",
-    "properties": {"answer": {"type": "string"}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sdk() -> None:
+    skip_without(python_sdk)
 
 
 def kinds(items: Sequence[Json]) -> list[str]:
@@ -30,10 +27,6 @@ def kinds(items: Sequence[Json]) -> list[str]:
 
 def of_kind(items: Sequence[Json], kind: str) -> list[Json]:
     return [item for item in items if item["type"] == kind]
-
-
-def escalated(cmd: str) -> Reply:
-    return Reply(parts=run(cmd, "escalated", sandbox_permissions="require_escalated", justification="I need it"))
 
 
 async def test_turns_of_text(place: Place) -> None:
@@ -75,14 +68,7 @@ async def test_output_schema_holds_for_one_turn(place: Place) -> None:
 
 
 async def test_every_event_of_a_working_turn_is_understood(place: Place) -> None:
-    work = [
-        *reason("thinking"),
-        *plan("do it"),
-        *run("echo out; echo err >&2; echo made > made.txt"),
-        *run("exit 3"),
-        *custom("apply_patch", PATCH),
-    ]
-    replies = [Reply(parts=work), Reply(parts=say("all done", pieces=4))]
+    replies = [working(), Reply(parts=say("all done", pieces=4))]
     report = (await run_python(place, replies, "streamed")).report
     assert report["unknown"] == []
     assert (report["methods"][0], report["methods"][-1]) == ("turn/started", "turn/completed")
@@ -98,8 +84,7 @@ async def test_every_event_of_a_working_turn_is_understood(place: Place) -> None
     assert kinds(items)[0] == "userMessage"
     assert kinds(items)[-1] == "agentMessage"
     assert len(of_kind(items, "reasoning")) == 1
-    assert (place.workspace / "made.txt").read_text() == "made\n"
-    assert (place.workspace / "patched.txt").read_text() == "hello\n"
+    check_work(place)
 
 
 async def test_approval_modes(place: Place) -> None:
@@ -180,17 +165,7 @@ async def test_resumed_in_another_process(place: Place) -> None:
 
 async def test_two_threads_at_once(place: Place) -> None:
     """Each command waits for the other."""
-    os.mkfifo(place.workspace / "meeting")
-    commands = {"left": "echo we met > meeting", "right": "cat meeting"}
-
-    def reply_to(request: Request) -> Reply:
-        items = request.body["input"]
-        texts = said(items, "user")
-        side = next(side for side in commands if side in texts)
-        is_answered = items[-1]["type"] == "function_call_output"
-        return Reply(parts=say(f"{side} done") if is_answered else run(commands[side], side))
-
-    seen = await run_python(place, reply_to, "two_at_once")
+    seen = await run_python(place, rendezvous(place), "two_at_once")
     assert [result["final"] for result in seen.report["results"]] == ["left done", "right done"]
     right = of_kind(seen.report["results"][1]["items"], "commandExecution")
     assert [command["aggregatedOutput"] for command in right] == ["we met\n"]

@@ -22,6 +22,7 @@ import pytest
 import trio
 
 from pycodex.supervisor.model.scripted import Script, ScriptedServer, serve_script
+from pycodex.supervisor.workers.runtime_dir import open_runtime_dir
 from support.engine import Place
 from support.tree import ROOT
 from support.waiting import eventually_async
@@ -30,6 +31,8 @@ PYTHON_SDK = ("openai-codex", "0.163.0")
 TYPESCRIPT_SDK = ("@openai/codex-sdk", "0.163.0")
 BUNDLED_PROGRAM = "openai-codex-cli-bin"
 
+MODEL_URL = "MODEL_URL"
+"""The variable by which programs find the model."""
 PYCODEX = Path(sys.executable).with_name("pycodex")
 SCRIPTS = ROOT / "tests" / "interop" / "sdk_scripts"
 # Where nothing can be reached, a test must know it before its own time is up.
@@ -47,9 +50,7 @@ class NotInstallable(Exception):
 def python_sdk() -> Path:
     """The interpreter of an environment that holds the SDK and what it imports."""
     name, version = PYTHON_SDK
-    return (
-        _kept(f"{name}-{version}-py{sys.version_info.major}.{sys.version_info.minor}", _install_python) / "bin/python"
-    )
+    return _kept(f"{name}-{version}-{sys.implementation.cache_tag}", _install_python) / "bin" / "python"
 
 
 def typescript_sdk() -> Path:
@@ -90,7 +91,7 @@ def _install_typescript(place: Path) -> None:
     if npm is None or shutil.which("node") is None:
         raise NotInstallable("there is no npm or no node")
     # The program that it brings along is an optional dependency.
-    quiet = ("--silent", "--no-audit", "--no-fund", "--no-update-notifier", "--fetch-retries=1")
+    quiet = ("--loglevel=error", "--no-audit", "--no-fund", "--no-update-notifier", "--fetch-retries=0")
     _run([npm, "install", *quiet, "--omit=optional", "--prefix", str(place), "@".join(TYPESCRIPT_SDK)])
 
 
@@ -100,8 +101,27 @@ def _run(argv: Sequence[str]) -> None:
     except subprocess.TimeoutExpired as error:
         raise NotInstallable(f"{Path(argv[0]).name} took longer than {INSTALL_WITHIN_S} s") from error
     except (OSError, subprocess.CalledProcessError) as error:
-        said = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
-        raise NotInstallable(f"{Path(argv[0]).name} failed: {said[-1] if said else error}") from error
+        said = (getattr(error, "stderr", None) or str(error)).splitlines()
+        told = [line for line in said if "error" in line.lower()] or said
+        raise NotInstallable(f"{Path(argv[0]).name} failed: {told[0] if told else error}") from error
+
+
+@cache
+def _tried(sdk: Callable[[], Path]) -> Path | Exception:
+    """Only once, also when it fails."""
+    try:
+        return sdk()
+    except (NotInstallable, OSError) as error:
+        return error
+
+
+def skip_without(sdk: Callable[[], Path]) -> None:
+    """Install it, if need be and if that can be done."""
+    if not PYCODEX.exists():
+        pytest.skip("pycodex is not installed here")
+    found = _tried(sdk)
+    if isinstance(found, Exception):
+        pytest.skip(f"cannot install the {sdk.__name__}: {found}")
 
 
 # Running
@@ -109,38 +129,32 @@ def _run(argv: Sequence[str]) -> None:
 
 async def run_python(place: Place, script: Script, program: str, *arguments: str, **provider: Any) -> "Seen":
     """`program` is a function of `python_programs.py`."""
-    argv = [str(_installed(python_sdk)), "-I", str(SCRIPTS / "python_programs.py")]
-    return await _run_beside_model(place, script, [*argv, program, str(PYCODEX), *arguments], **provider)
+    argv = [str(python_sdk()), "-I", str(SCRIPTS / "python_programs.py")]
+    seen = await _run_beside_model(place, script, [*argv, program, str(PYCODEX), *arguments], **provider)
+    assert os.listdir(place.runtime) == []
+    return seen
 
 
 async def run_typescript(place: Place, script: Script, program: str, *arguments: str, **provider: Any) -> "Seen":
     """`program` is a function of `typescript_programs.mjs`. It lies where its imports lead to the SDK."""
-    packages = _installed(typescript_sdk)
+    packages = typescript_sdk()
     folder = place.home.parent / "program"
     if not folder.is_dir():
         folder.mkdir()
         (folder / "node_modules").symlink_to(packages)
         shutil.copy(SCRIPTS / "typescript_programs.mjs", folder)
     argv = [str(shutil.which("node")), str(folder / "typescript_programs.mjs")]
-    return await _run_beside_model(place, script, [*argv, program, str(PYCODEX), *arguments], **provider)
+    seen = await _run_beside_model(place, script, [*argv, program, str(PYCODEX), *arguments], **provider)
+    # The SDK kills a run that has failed or is given up, and does not wait for its end.
+    await eventually_async(lambda: _is_swept(place), what="everything has ended")
+    return seen
 
 
-def _installed(sdk: Callable[[], Path]) -> Path:
-    if not PYCODEX.exists():
-        pytest.skip("pycodex is not installed here")
-    found = _tried(sdk)
-    if isinstance(found, NotInstallable):
-        pytest.skip(f"the SDK cannot be installed: {found}")
-    return found
-
-
-@cache
-def _tried(sdk: Callable[[], Path]) -> Path | NotInstallable:
-    """Only once, also when it fails."""
-    try:
-        return sdk()
-    except NotInstallable as error:
-        return error
+def _is_swept(place: Place) -> bool:
+    """A start clears away what killed runs have left, but nothing that is in use."""
+    with open_runtime_dir(place.env):
+        pass
+    return not os.listdir(place.runtime)
 
 
 class Seen:
@@ -156,22 +170,20 @@ class Seen:
 
 
 async def _run_beside_model(place: Place, script: Script, argv: list[str], **provider: Any) -> Seen:
-    """Its report is the JSON that it prints. Afterwards nothing of ours may still run."""
+    """Its report is the JSON that it prints."""
     async with serve_script(script) as model:
         place.point_at(model.base_url, **provider)
         with trio.fail_after(RUN_WITHIN_S):
             done = await trio.run_process(
                 argv,
                 cwd=place.workspace,
-                env=place.env,
+                env={**place.env, MODEL_URL: model.base_url},
                 stdin=subprocess.DEVNULL,
                 capture_stdout=True,
                 capture_stderr=True,
                 check=False,
             )
         assert done.returncode == 0, f"{done.stdout.decode()}\n{done.stderr.decode()}"
-        # An SDK that gives up a run does not wait until it has ended.
-        await eventually_async(lambda: not os.listdir(place.runtime), what="everything has ended")
         return Seen(json.loads(done.stdout), model)
 
 
