@@ -171,6 +171,22 @@ async def test_two_threads_at_once(place: Place) -> None:
     assert [command["aggregatedOutput"] for command in right] == ["we met\n"]
 
 
+async def test_every_option(place: Place, tmp_path: Path) -> None:
+    directory = tmp_path / "elsewhere"
+    directory.mkdir()
+    replies = [Reply(parts=run("touch here; pwd", "work")), Reply(parts=say("done"))]
+    seen = await run_python(place, replies, "every_option", str(directory))
+    assert seen.report["result"]["final"] == "done"
+    assert seen.report["is found"]
+    assert str(directory) in outputs(seen.inputs[1])["work"]
+    assert (directory / "here").exists()
+    body = seen.requests[0].body
+    assert (body["model"], body["instructions"], body["service_tier"]) == ("gpt-5.4", "the base", "priority")
+    assert (body["reasoning"]["effort"], body["reasoning"]["summary"]) == ("max", "concise")
+    assert body["text"]["verbosity"] == "low"
+    assert "for developers" in said(body["input"], "developer")[0]
+
+
 async def test_failure_of_the_model(place: Place) -> None:
     replies = [refuse(400, "no such thing"), Reply(parts=say("better"))]
     report = (await run_python(place, replies, "failed")).report

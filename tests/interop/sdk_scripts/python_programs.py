@@ -23,6 +23,14 @@ from openai_codex import (
 )
 from openai_codex.client import CodexClient
 from openai_codex.models import UnknownNotification
+from openai_codex.types import (
+    Personality,
+    ReasoningEffort,
+    SortDirection,
+    ThreadListCwdFilter,
+    ThreadSortKey,
+    ThreadSourceKind,
+)
 
 Json = dict[str, Any]
 
@@ -188,6 +196,46 @@ def two_at_once(codex_bin: str) -> Json:
     return {"results": asyncio.run(talk())}
 
 
+def every_option(codex_bin: str, directory: str) -> Json:
+    with _codex(codex_bin, "model_verbosity='low'") as codex:
+        thread = codex.thread_start(
+            approval_mode=ApprovalMode.deny_all,
+            base_instructions="the base",
+            config={"model_reasoning_summary": "concise", "features": {"unheard_of": True}},
+            cwd=directory,
+            developer_instructions="for developers",
+            ephemeral=False,
+            model="gpt-5.2",
+            model_provider="mock",
+            personality=Personality.friendly,
+            sandbox=Sandbox.read_only,
+            service_name="a service",
+            service_tier="flex",
+        )
+        changed = thread.run(
+            "work",
+            approval_mode=ApprovalMode.auto_review,
+            cwd=directory,
+            effort=ReasoningEffort.max,
+            model="gpt-5.4",
+            personality=Personality.pragmatic,
+            sandbox=Sandbox.workspace_write,
+            service_tier="fast",
+        )
+        found = codex.thread_list(
+            archived=False,
+            cwd=ThreadListCwdFilter([directory, "/nowhere"]),
+            limit=10,
+            model_providers=["mock"],
+            search_term="work",
+            sort_direction=SortDirection.desc,
+            sort_key=ThreadSortKey.recency_at,
+            source_kinds=[ThreadSourceKind.vscode],
+            use_state_db_only=False,
+        )
+        return {"result": _told_of(changed), "is found": [each.id for each in found.data] == [thread.id]}
+
+
 def failed(codex_bin: str) -> Json:
     with _codex(codex_bin) as codex:
         thread = codex.thread_start()
@@ -219,8 +267,8 @@ def _error_of(attempt: Callable[[], Any]) -> list[Any]:
 # What is told
 
 
-def _codex(codex_bin: str) -> Any:
-    return Codex(CodexConfig(codex_bin=codex_bin))
+def _codex(codex_bin: str, *overrides: str) -> Any:
+    return Codex(CodexConfig(codex_bin=codex_bin, config_overrides=overrides))
 
 
 def _told_of(result: Any) -> Json:
@@ -244,7 +292,7 @@ def _kind(item: Any) -> str:
 
 PROGRAMS: Iterable[Callable[..., Json]] = (
     *(plain_turns, pictures, output_schema, streamed, approval_modes, approvals, interrupted, steered, joined),
-    *(begun, gone_on, two_at_once, failed, refused),
+    *(begun, gone_on, two_at_once, every_option, failed, refused),
 )
 
 
