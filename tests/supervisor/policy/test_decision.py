@@ -634,15 +634,18 @@ def test_shell_around_a_command_never_loosens_a_decision(scale: Scale) -> None:
     check()
 
 
-def test_env_around_a_command_never_lets_out_more(scale: Scale) -> None:
-    """Lists and rules know a program by its name, so those that ask or forbid say nothing of what `env` runs."""
-
-    @settings(max_examples=scale(200, 5_000), deadline=None)
-    @given(commands.filter(lambda words: words[0] != "rm"), rule_sets(("allow",)), circumstances())
+@pytest.mark.parametrize(
+    "wrapper",
+    [("env", "X=1"), ("sudo",), ("nohup", "nice", "-n", "5"), ("timeout", "10"), ("bash", "-c"), ("eval",)],
+    ids=" ".join,
+)
+def test_wrapper_around_a_command_never_loosens_a_decision(wrapper: tuple[str, ...], scale: Scale) -> None:
+    @settings(max_examples=scale(100, 5_000), deadline=None)
+    @given(commands, rule_sets(), circumstances())
     def check(words: tuple[str, ...], known: Rules, terms: dict[str, Any]) -> None:
         plain = strictness(verdict_on(words, rules=known, **terms))
-        wrapped = ("env", "X=1", *words)
-        for argv in (wrapped, shell(quoted(wrapped))):
+        wrapped = (*wrapper, quoted(words)) if wrapper[0] in ("bash", "eval") else (*wrapper, *words)
+        for argv in (wrapped, shell(quoted(wrapped)), shell(f"if true; then {quoted(wrapped)}; fi")):
             assert strictness(verdict_on(argv, rules=known, **terms)) >= plain, argv
 
     check()
