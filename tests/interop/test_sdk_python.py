@@ -144,6 +144,15 @@ async def test_steer(place: Place) -> None:
     assert said(seen.inputs[1], "user")[-1] == "this, too"
 
 
+async def test_turn_that_is_asked_for_while_one_runs_joins_it(place: Place) -> None:
+    fifo = place.workspace / "line"
+    os.mkfifo(fifo)
+    replies = [Reply(parts=run(f"cat {fifo}", "waits")), Reply(parts=say("both done"))]
+    seen = await run_python(place, replies, "joined", str(fifo))
+    assert seen.report == {"is same turn": True, "final": "both done"}
+    assert said(seen.inputs[1], "user")[-1] == "this, too"
+
+
 async def test_resumed_in_another_process(place: Place) -> None:
     begun = await run_python(place, [Reply(parts=say("I will"))], "begun")
     thread_id = begun.report["id"]

@@ -153,7 +153,7 @@ def joined(codex_bin: str, fifo: str) -> Json:
         second = thread.turn("this, too")
         with open(fifo, "w", encoding="utf-8") as line:
             line.write("go on")
-        return {"is same turn": second.id == turn.id, "result": _told_of(second.run())}
+        return {"is same turn": second.id == turn.id, "final": second.run().final_response}
 
 
 def begun(codex_bin: str) -> Json:
