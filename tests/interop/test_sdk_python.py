@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pycodex.supervisor.model.scripted import Reply, custom, refuse, say
+from pycodex.supervisor.model.scripted import Reply, call, custom, refuse, say
 from support.engine import Place, outputs, run, said
 from support.sdk_talks import PATCH, PICTURE, SCHEMA, check_work, escalated, rendezvous, working
 from support.sdks import python_sdk, run_python, skip_without
@@ -123,6 +123,17 @@ async def test_declined(place: Place) -> None:
     assert [item["status"] for item in report["items"] if "status" in item] == ["declined", "declined"]
     assert "rejected" in outputs(seen.inputs[1])["escalated"]
     assert os.listdir(place.workspace) == [".git"]
+
+
+async def test_tool_of_the_program(place: Place) -> None:
+    seen = await run_python(
+        place, [Reply(parts=call("lookup", {"what": "it"}, "own")), Reply(parts=say("ok"))], "own_tool"
+    )
+    assert seen.report["asked"] == [{"method": "item/tool/call", "tool": "lookup", "arguments": {"what": "it"}}]
+    assert (seen.report["unknown"], seen.report["status"]) == ([], "completed")
+    (item,) = of_kind(seen.report["items"], "dynamicToolCall")
+    assert (item["tool"], item["status"], item["success"]) == ("lookup", "completed", True)
+    assert "found it" in json.dumps(seen.inputs[1][-1]["output"])
 
 
 async def test_interrupt(place: Place) -> None:

@@ -101,16 +101,32 @@ def approvals(codex_bin: str, decision: str) -> Json:
         asked.append({"method": method, **params})
         return {"decision": decision}
 
+    told = _asked_turn(codex_bin, answer, approvalPolicy="on-request", sandbox="read-only")
+    return {"asked": asked, **told}
+
+
+def own_tool(codex_bin: str) -> Json:
+    """The program answers a tool that it brings along."""
+    tool = {"name": "lookup", "description": "Looks up", "inputSchema": {"type": "object", "properties": {}}}
+    asked: list[Json] = []
+
+    def answer(method: str, params: Json) -> Json:
+        asked.append({"method": method, "tool": params["tool"], "arguments": params["arguments"]})
+        return {"contentItems": [{"type": "inputText", "text": "found it"}], "success": True}
+
+    return {**_asked_turn(codex_bin, answer, dynamicTools=[tool]), "asked": asked}
+
+
+def _asked_turn(codex_bin: str, answer: Callable[[str, Json], Json], **thread: Any) -> Json:
     with CodexClient(CodexConfig(codex_bin=codex_bin), approval_handler=answer) as client:
         client.initialize()
-        thread_id = client.thread_start({"approvalPolicy": "on-request", "sandbox": "read-only"}).thread.id
+        thread_id = client.thread_start(thread).thread.id
         turn_id = client.turn_start(thread_id, "try").turn.id
         client.register_turn_notifications(turn_id)
         events = [client.next_turn_notification(turn_id)]
         while events[-1].method != "turn/completed":
             events.append(client.next_turn_notification(turn_id))
         return {
-            "asked": asked,
             "unknown": [event.method for event in events if isinstance(event.payload, UnknownNotification)],
             "items": [_item(event.payload.item) for event in events if event.method == "item/completed"],
             "status": events[-1].payload.turn.status.value,
@@ -291,7 +307,18 @@ def _kind(item: Any) -> str:
 
 
 PROGRAMS: Iterable[Callable[..., Json]] = (
-    *(plain_turns, pictures, output_schema, streamed, approval_modes, approvals, interrupted, steered, joined),
+    *(
+        plain_turns,
+        pictures,
+        output_schema,
+        streamed,
+        approval_modes,
+        approvals,
+        own_tool,
+        interrupted,
+        steered,
+        joined,
+    ),
     *(begun, gone_on, two_at_once, every_option, failed, refused),
 )
 
