@@ -307,19 +307,8 @@ def _kind(item: Any) -> str:
 
 
 PROGRAMS: Iterable[Callable[..., Json]] = (
-    *(
-        plain_turns,
-        pictures,
-        output_schema,
-        streamed,
-        approval_modes,
-        approvals,
-        own_tool,
-        interrupted,
-        steered,
-        joined,
-    ),
-    *(begun, gone_on, two_at_once, every_option, failed, refused),
+    *(plain_turns, pictures, output_schema, streamed, every_option, two_at_once, begun, gone_on),
+    *(approval_modes, approvals, own_tool, interrupted, steered, joined, failed, refused),
 )
 
 
