@@ -20,7 +20,7 @@ from pycodex.protocol.events.turn import SessionConfigured, ThreadRolledBack
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.protocol.ids import new_thread_id, new_turn_id
 from pycodex.protocol.items import written
-from pycodex.protocol.ops import Op
+from pycodex.protocol.ops import Op, UserTurn
 from pycodex.protocol.permissions import told_as_legacy
 from pycodex.protocol.rollout import EVENT_MSG, RESPONSE_ITEM, SESSION_META, SessionMeta, line_now, timestamp_of
 from pycodex.protocol.user_input import UserInput
@@ -74,6 +74,10 @@ class CodexThread:
     async def submit(self, op: Op) -> str:
         """Gives the id of the turn that the wish starts, if it starts one."""
         return await self._session.submit(op)
+
+    async def begin(self, wish: UserTurn) -> str:
+        """Gives the id of the turn that it starts, or of the running one that it joins."""
+        return await self._session.begin(wish)
 
     async def next_event(self) -> AnyEvent:
         """Raises OutboxClosed after the last one."""

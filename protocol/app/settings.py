@@ -98,7 +98,10 @@ SandboxPolicy = Annotated[
 Personality = Annotated[Literal["none", "friendly", "pragmatic"], Named("Personality")]
 
 
-ReasoningEffort = Annotated[Literal["none", "minimal", "low", "medium", "high", "xhigh"], Named("ReasoningEffort")]
+# The last two are not in 0.116.
+ReasoningEffort = Annotated[
+    Literal["none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"], Named("ReasoningEffort")
+]
 
 
 ReasoningSummary = Annotated[Literal["auto", "concise", "detailed", "none"], Named("ReasoningSummary")]

@@ -7,7 +7,10 @@ from pycodex.protocol.app.wire import U32, Named, Newer, Params, Sparse, Wire
 
 SortDirection = Annotated[Literal["asc", "desc"], Named("SortDirection")]
 
-ThreadSortKey = Annotated[Literal["created_at", "updated_at"], Named("ThreadSortKey")]
+# Newer clients say `recency_at` for the time at which a thread was last worked on.
+ThreadSortKey = Annotated[Literal["created_at", "updated_at", "recency_at"], Named("ThreadSortKey")]
+# One directory in 0.116.
+ThreadListCwdFilter = Annotated[str | list[str], Named("ThreadListCwdFilter")]
 
 
 ThreadSourceKind = Annotated[
@@ -35,7 +38,7 @@ class ThreadListParams(Params):
     model_providers: list[str] | None = None
     source_kinds: list[ThreadSourceKind] | None = None
     archived: bool | None = None
-    cwd: str | None = None
+    cwd: ThreadListCwdFilter | None = None
     search_term: str | None = None
     sort_direction: Newer[SortDirection | None] = None
 

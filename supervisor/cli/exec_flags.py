@@ -45,6 +45,7 @@ _TOLERATED = (
     Flag("--ignore-user-config", hidden=True),
     Flag("--ignore-rules", hidden=True),
     Flag("--thread-source", value="SOURCE", hidden=True),
+    Flag("--cyber-access-program", value="PROGRAM", hidden=True),
 )
 
 _EVERYWHERE = (

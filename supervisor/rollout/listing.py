@@ -52,7 +52,7 @@ class Filters:
     default_provider: str
     providers: frozenset[str] | None = None
     accepts_source: Callable[[str | dict[str, Any]], bool] | None = None
-    cwd: str | None = None
+    cwds: frozenset[str] | None = None
     search: str | None = None
     archived: bool = False
 
@@ -61,7 +61,7 @@ class Filters:
             return False
         if self.accepts_source is not None and not self.accepts_source(meta.source):
             return False
-        if self.cwd is not None and meta.cwd != self.cwd:
+        if self.cwds is not None and meta.cwd not in self.cwds:
             return False
         return self.search is None or self.search.casefold() in preview.casefold()
 

@@ -30,6 +30,7 @@ from pycodex.supervisor.session.taking_back import take_back
 from pycodex.supervisor.session.turn import RegularTurn
 
 MAX_WAITING_OPS = 512
+_HAS_ENDED = "the thread has ended"
 
 logger = logging.getLogger("pycodex.session")
 
@@ -68,6 +69,8 @@ class Session:
         """Nothing of it is left."""
         self._nursery = nursery
         self._wishes, self._inbox = trio.open_memory_channel[tuple[str, Op]](MAX_WAITING_OPS)
+        self._takers: dict[str, trio.MemorySendChannel[str]] = {}
+        """Whoever waits to hear where their turn has gone, by the id of the wish."""
         self._active: _Active | None = None
 
     @property
@@ -77,11 +80,26 @@ class Session:
     async def submit(self, op: Op) -> str:
         """Give it a wish; gives the id by which a turn that it starts is known. Raises UserFacing after its end."""
         wish_id = new_turn_id()
+        await self._send(wish_id, op)
+        return wish_id
+
+    async def begin(self, wish: UserTurn) -> str:
+        """Give it a turn, and see it taken; gives the id of the turn that it starts, or of the running one it joins."""
+        wish_id = new_turn_id()
+        self._takers[wish_id], taken = trio.open_memory_channel[str](1)
+        try:
+            await self._send(wish_id, wish)
+            return await taken.receive()
+        except trio.EndOfChannel:
+            raise UserFacing(_HAS_ENDED) from None
+        finally:
+            self._takers.pop(wish_id, None)
+
+    async def _send(self, wish_id: str, op: Op) -> None:
         try:
             await self._wishes.send((wish_id, op))
         except (trio.BrokenResourceError, trio.ClosedResourceError):
-            raise UserFacing("the thread has ended") from None
-        return wish_id
+            raise UserFacing(_HAS_ENDED) from None
 
     def close(self) -> None:
         """As a Shutdown behind all that was wished so far. To close twice does no harm."""
@@ -99,12 +117,24 @@ class Session:
 
     async def run(self) -> None:
         """Until a Shutdown. Nothing that a task does wrong ends it."""
+        try:
+            await self._take_wishes()
+        finally:
+            for taker in self._takers.values():
+                taker.close()
+        await self._interrupt()
+        await self.state.tools.processes.end_all()
+        self.state.journal.tell(ShutdownComplete())
+
+    async def _take_wishes(self) -> None:
         async with self._inbox:
             async for wish_id, op in self._inbox:
                 match op:
                     case UserTurn():
                         await self._end_of_interrupted()
-                        self._start_turn(wish_id, op)
+                        turn_id = self._start_turn(wish_id, op)
+                        if wish_id in self._takers:
+                            self._takers[wish_id].send_nowait(turn_id)
                     case Interrupt():
                         await self._interrupt()
                     case Answer(request_id=request_id, value=value):
@@ -115,9 +145,6 @@ class Session:
                         self._roll_back(turns)
                     case Shutdown():
                         break
-        await self._interrupt()
-        await self.state.tools.processes.end_all()
-        self.state.journal.tell(ShutdownComplete())
 
     def _roll_back(self, turns: int) -> None:
         if self._active is None:
@@ -126,14 +153,14 @@ class Session:
             text = "Cannot rollback while a turn is in progress."
             self.state.journal.tell(ErrorEvent(message=text, codex_error_info="thread_rollback_failed"))
 
-    def _start_turn(self, turn_id: str, wish: UserTurn) -> None:
+    def _start_turn(self, turn_id: str, wish: UserTurn) -> str:
+        """Gives the id of the turn that has the input now."""
         state = self.state
         state.settings = state.settings.changed_by(wish)
         if wish.service_tier is not None:
             state.service_tier = wish.service_tier or None
         if self._active is not None:
-            self.steer(wish.items)
-            return
+            return self.steer(wish.items)
         try:
             turn = state.turns.turn(state.settings, turn_id=turn_id, output_schema=wish.output_schema)
             scope = trio.CancelScope()
@@ -143,6 +170,7 @@ class Session:
             self._tell_bug(turn_id, error)
         else:
             self._nursery.start_soon(self._see_through, active)
+        return turn_id
 
     async def _see_through(self, active: _Active) -> None:
         task = active.task

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pycodex.supervisor.workers.launch import Launched, launch
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    from types import FrameType, ModuleType
 
     from pycodex.supervisor.frontends.app_server.server import AppServer
 
@@ -24,6 +24,7 @@ STDOUT = 1
 STDERR = 2
 ORIGINATOR = "codex_app_server"
 CLIENT = "codex-app-server; 0.116.0"
+_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _KNOWN_SOURCES = ("cli", "vscode", "exec", "mcp", "unknown")
 
 
@@ -50,10 +51,12 @@ def run_app_server(request: AppServerRequest) -> int:
 
     open_log(os.path.join(home, "log"))
     if request.listen == "stdio://":
-        # Whoever started us knows how to end us: no signal means anything else than usual here.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         wire_fds = STDIN, _claimed_stdout()
-        trio.run(_serve_stdio, request, _Start(home, env, launched), wire_fds)
+        ended_by = trio.run(_serve_stdio, request, _Start(home, env, launched), wire_fds)
+        if ended_by is not None:
+            # Whoever started us knows how to end us: no signal ends in anything else than usual here.
+            os.kill(os.getpid(), ended_by)
         return 0
     from pycodex.supervisor.frontends.app_server.listening import serve_listening
 
@@ -90,11 +93,45 @@ def _claimed_stdout() -> int:
     return claimed
 
 
-async def _serve_stdio(request: AppServerRequest, start: _Start, wire_fds: tuple[int, int]) -> None:
+async def _serve_stdio(request: AppServerRequest, start: _Start, wire_fds: tuple[int, int]) -> int | None:
+    """Gives the signal that ended it, if one did.
+
+    Clients hang up and send SIGTERM in the same moment: the sessions still end in good order, as they do when nothing
+    more can be read. A second signal does not wait for that.
+    """
     from pycodex.supervisor.frontends.app_server.transport import StdioWire
 
-    async with open_server(request, start) as server:
-        await server.serve(StdioWire(*wire_fds))
+    ending = _Ending()
+    try:
+        async with open_server(request, start) as server:
+            with ending.serving:
+                await server.serve(StdioWire(*wire_fds))
+    finally:
+        ending.let_go()
+    return ending.signal
+
+
+class _Ending:
+    """What the first signal does to a server on standard input and output."""
+
+    def __init__(self) -> None:
+        import trio
+
+        self.serving = trio.CancelScope()
+        self.signal: int | None = None
+        self._token = trio.lowlevel.current_trio_token()
+        self._heeded = [each for each in _ENDING_SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
+        for each in self._heeded:
+            signal.signal(each, self._end)
+
+    def _end(self, number: int, _: "FrameType | None") -> None:
+        self.let_go()
+        self.signal = number
+        self._token.run_sync_soon(self.serving.cancel)
+
+    def let_go(self) -> None:
+        for each in self._heeded:
+            signal.signal(each, signal.SIG_DFL)
 
 
 @asynccontextmanager

@@ -122,7 +122,10 @@ def test_sdk_calls_are_understood() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["--strict-config", "--ignore-user-config", "--ignore-rules", "--thread-source me", "resume --ignore-rules x"],
+    [
+        *("--strict-config", "--ignore-user-config", "--ignore-rules", "resume --ignore-rules x"),
+        *("--thread-source me", "--cyber-access-program standard"),
+    ],
 )
 def test_flags_of_other_releases_do_no_harm(line: str) -> None:
     assert read(line).replace(resume=None) == PLAIN

@@ -104,8 +104,9 @@ def test_what_is_no_cursor_is_refused(tmp_path: Path, cursor: str) -> None:
         ({"providers": frozenset(["none"])}, []),
         ({"accepts_source": is_interactive}, [4, 2, 1]),
         ({"accepts_source": lambda source: source == "exec"}, [3]),
-        ({"cwd": "/w"}, [4, 3, 2]),
-        ({"cwd": "/elsewhere"}, [1]),
+        ({"cwds": frozenset(["/w"])}, [4, 3, 2]),
+        ({"cwds": frozenset(["/elsewhere"])}, [1]),
+        ({"cwds": frozenset(["/w", "/elsewhere"])}, [4, 3, 2, 1]),
         ({"search": "MESSAGE 2"}, [2]),
         ({"archived": True}, [9]),
     ],
@@ -130,7 +131,7 @@ def test_bound_on_files_is_not_the_end_of_the_list(tmp_path: Path, monkeypatch: 
     for number in range(2, 6):
         session(tmp_path, number)
     monkeypatch.setattr("pycodex.supervisor.rollout.listing.MAX_FILES_READ", 2)
-    filters = Filters(default_provider="mock", cwd="/elsewhere")
+    filters = Filters(default_provider="mock", cwds=frozenset(["/elsewhere"]))
     page = list_threads(str(tmp_path), filters)
     assert page.threads == []
     assert page.next_cursor is not None

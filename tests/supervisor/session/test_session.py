@@ -147,6 +147,31 @@ async def test_turn_can_be_interrupted_again_and_again(place: Place) -> None:
         assert len(of_kind(await talk.rest(), ExecCommandEnd)) == 3
 
 
+async def test_turn_that_is_begun_while_one_runs_joins_it(place: Place) -> None:
+    go_on = trio.Event()
+    script = [Reply(parts=[*say("x"), Until(go_on)]), Reply(parts=say("both"))]
+    async with open_engine(place, script) as engine:
+        talk = await engine.start()
+        turn_id = await talk.thread.begin(UserTurn(items=(Text(text="one"),)))
+        await talk.until(AgentMessage)
+        assert await talk.thread.begin(UserTurn(items=(Text(text="two"),))) == turn_id
+        go_on.set()
+        assert (await talk.ended())[-1].turn_id == turn_id
+        assert said(engine.inputs[1], "user")[-1] == "two"
+        assert await talk.thread.begin(UserTurn(items=(Text(text="three"),))) != turn_id
+        await talk.ended()
+
+
+async def test_turn_that_is_begun_behind_the_end_is_refused(place: Place) -> None:
+    async with open_engine(place, []) as engine:
+        talk = await engine.start()
+        await talk.thread.submit(Shutdown())
+        with pytest.raises(UserFacing, match=r"^the thread has ended$"):
+            await talk.thread.begin(UserTurn(items=(Text(text="late"),)))
+        with pytest.raises(UserFacing, match=r"^the thread has ended$"):
+            await talk.thread.begin(UserTurn(items=(Text(text="later"),)))
+
+
 async def test_said_before_an_interrupt_is_kept(place: Place) -> None:
     async with open_engine(place, [Reply(parts=[*say("x"), Hold()])]) as engine:
         talk = await engine.start()

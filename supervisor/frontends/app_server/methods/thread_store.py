@@ -19,7 +19,7 @@ from pycodex.supervisor.frontends.app_server.connection import Call
 from pycodex.supervisor.frontends.app_server.method import Caller, Json, Method, RpcError
 from pycodex.supervisor.frontends.app_server.methods.calls import call_of, checked_id, path_on_disk
 from pycodex.supervisor.rollout.git_notes import note_git, noted_git
-from pycodex.supervisor.rollout.listing import CREATED_AT, Filters, find_by_id, is_interactive
+from pycodex.supervisor.rollout.listing import CREATED_AT, UPDATED_AT, Filters, find_by_id, is_interactive
 from pycodex.supervisor.rollout.names import set_name
 
 DEFAULT_LIMIT = 25
@@ -33,17 +33,22 @@ async def list_threads(caller: Caller, params: ThreadListParams) -> Json:
     call = call_of(caller)
     provider = _default_provider(call)
     providers = {provider} if params.model_providers is None else set(params.model_providers)
+    cwds = [params.cwd] if isinstance(params.cwd, str) else params.cwd or ()
     filters = Filters(
         default_provider=provider,
         providers=frozenset(providers) or None,
         accepts_source=_accepted_source(params.source_kinds),
-        cwd=params.cwd,
+        cwds=frozenset(cwds) or None,
         search=params.search_term,
         archived=bool(params.archived),
     )
     limit = min(max(params.limit or DEFAULT_LIMIT, 1), MOST)
     page = call.server.threads.list(
-        call.server.codex_home, filters, cursor=params.cursor, limit=limit, sort=params.sort_key or CREATED_AT
+        call.server.codex_home,
+        filters,
+        cursor=params.cursor,
+        limit=limit,
+        sort=CREATED_AT if params.sort_key in (None, CREATED_AT) else UPDATED_AT,
     )
     noted = noted_git(call.server.codex_home, (each.thread_id for each in page.threads))
     data = [

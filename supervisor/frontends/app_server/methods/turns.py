@@ -27,7 +27,7 @@ async def start(caller: Caller, params: TurnStartParams) -> Json:
         return _begun(new_turn_id())
     wish = _wish(params, inputs)
     call.at_the_end(live.gate.hold().release)
-    turn_id = await live.submit(wish)
+    turn_id = await live.thread.begin(wish)
     live.turn_submitted(turn_id)
     _note_settings(live, params, wish)
     return _begun(turn_id)

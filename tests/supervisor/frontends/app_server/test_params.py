@@ -194,8 +194,8 @@ def test_earlier_names_of_modes_are_understood() -> None:
 def test_what_newer_clients_send_is_taken() -> None:
     started = checked(ThreadStartParams, {"approvalsReviewer": "auto_review", "serviceTier": "priority"})
     assert (started.approvals_reviewer, started.service_tier) == ("auto_review", "priority")
-    turn = checked(TurnStartParams, {**TURN, "clientUserMessageId": "c"})
-    assert turn.client_user_message_id == "c"
+    turn = checked(TurnStartParams, {**TURN, "clientUserMessageId": "c", "effort": "max"})
+    assert (turn.client_user_message_id, turn.effort) == ("c", "max")
 
 
 @pytest.mark.parametrize(

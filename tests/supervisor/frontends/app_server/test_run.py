@@ -67,6 +67,21 @@ async def test_signals_mean_what_they_always_do(place: Place, number: signal.Sig
         assert await process.wait() == -number
 
 
+async def test_client_that_hangs_up_and_terminates_at_once_leaves_a_whole_file(place: Place) -> None:
+    async with serve_script([Reply(parts=run("sleep 600"))]) as model:
+        place.point_at(model.base_url)
+        async with running(place) as (process, client):
+            await client.hello()
+            thread_id = await client.start()
+            await client.call("turn/start", threadId=thread_id, input=[text_input("go")])
+            await client.until("item/started", item__type="commandExecution")
+            assert process.stdin is not None
+            await process.stdin.aclose()
+            process.send_signal(signal.SIGTERM)
+            assert await process.wait() in (0, -signal.SIGTERM)
+    assert [line["payload"].get("type") for line in place.lines()][-1] == "turn_aborted"
+
+
 async def test_source_is_told_and_written_down(place: Place) -> None:
     async with serve_script([Reply(parts=say("hello"))]) as model:
         place.point_at(model.base_url)

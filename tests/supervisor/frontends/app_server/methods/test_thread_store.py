@@ -55,6 +55,8 @@ async def test_pages_filters_and_order(place: Place) -> None:
         for nothing in ({"sourceKinds": ["exec"]}, {"cwd": "/nowhere"}, {"modelProviders": ["other"]}):
             assert (await client.call("thread/list", **nothing))["data"] == []
         assert len((await client.call("thread/list", sourceKinds=["vscode"], modelProviders=[]))["data"]) == 3
+        somewhere = ["/nowhere", str(place.workspace)]
+        assert len((await client.call("thread/list", cwd=somewhere, sortKey="recency_at"))["data"]) == 3
         with pytest.raises(Refused, match=exactly("invalid cursor: zzz")):
             await client.call("thread/list", cursor="zzz")
 

@@ -22,7 +22,10 @@ FLAT_BUNDLE = "codex_app_server_protocol.v2.schemas.json"
 # Definitions that differ on purpose, beyond the fields that newer clients look for.
 DEPARTURES = {
     "ApprovalsReviewer": "newer clients have another word for the second",
+    "ReasoningEffort": "newer clients know more of them",
     "ServiceTier": "newer clients know more of them",
+    "ThreadListParams": "newer clients name several directories",
+    "ThreadSortKey": "newer clients have another word for the second",
     "DynamicToolSpec": "the reference reads null for deferLoading, though its schema does not say so",
     "McpServerElicitationRequestParams": "the fields of both forms are told with each, not beside them",
     "AppsConfig": "what is kept by the names of apps has a shape",
@@ -32,7 +35,7 @@ DEPARTURES = {
 # Only experimental methods use it, but the reference's stable bundle keeps it.
 LEFT_BEHIND = {"v2/CollaborationModeMask"}
 # What fields that newer clients look for are made of.
-ADDED = {"v2/SortDirection"}
+ADDED = {"v2/SortDirection", "v2/ThreadListCwdFilter"}
 
 needs_reference = pytest.mark.skipif(not REFERENCE.is_dir(), reason=f"no schemas of the reference at {REFERENCE}")
 needs_recordings = pytest.mark.skipif(not INTEROP.is_dir(), reason=f"no recorded scenarios at {INTEROP}")
