@@ -85,15 +85,16 @@ async def _allowed(command: Command, scope: ToolScope) -> "Run":
 
 
 def _reason(ask: "Ask", command: Command) -> str | None:
-    """Why it is asked about, what a yes would mean, and what the model says, so that it cannot pass for either."""
+    """Why it is asked about, and what a yes would mean. What the model says stands in only where nothing else does."""
     from pycodex.supervisor.policy.decision import LEAVES_REASON
     from pycodex.supervisor.text.visible import visible
 
+    said = visible(command.justification) if command.justification and not ask.reason else None
     parts = [
         ask.reason,
-        LEAVES_REASON if ask.then.unconfined_because else None,
+        LEAVES_REASON if ask.then.unconfined_because and not said else None,
         f"Also allow {command.extra.told()}?" if command.extra is not None else None,
-        visible(command.justification) if command.justification else None,
+        said,
     ]
     return " ".join(filter(None, parts)) or None
 

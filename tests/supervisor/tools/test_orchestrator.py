@@ -279,6 +279,33 @@ async def test_rule_that_wants_a_question_is_its_reason(opened: Opened) -> None:
     assert "proposed_execpolicy_amendment" not in request
 
 
+async def test_rule_does_not_hide_that_the_sandbox_would_be_left(opened: Opened) -> None:
+    asks = PrefixRule(program="touch", decision="prompt", justification="count the files")
+    async with opened("on-request", WORKSPACE_WRITE, asks) as desk:
+        await desk.run(EXEC, "touch made", **ESCALATED, justification="mine")
+        (request,) = desk.asked()
+    assert request["reason"].endswith(f" requires approval: count the files {LEAVES_REASON}")
+
+
+async def test_command_does_not_run_in_another_directory_than_the_person_was_asked_about(
+    opened: Opened, workspace: Path
+) -> None:
+    (workspace / "build").mkdir()
+    victim = workspace.parent / "victim"
+    victim.mkdir()
+
+    def swap() -> None:
+        (workspace / "build").rename(workspace / "old")
+        (workspace / "build").symlink_to(victim)
+
+    async with opened("on-request", WORKSPACE_WRITE) as desk:
+        desk.bench.decisions += ["approved"]
+        scope = thinking(desk.bench, swap)
+        answer = await desk.run(EXEC, "touch made", **ESCALATED, workdir="build", scope=scope)
+    assert "Not a directory" in answer
+    assert list(victim.iterdir()) == []
+
+
 # Answers
 
 
@@ -488,7 +515,7 @@ async def test_escalation_without_a_word_from_the_model_is_told_as_such(opened: 
     async with opened("on-request") as desk:
         await desk.run(way, "touch ../made", **ESCALATED)
         (request,) = desk.asked()
-    assert request["reason"] == LEAVES_REASON == "run it outside of the sandbox?"
+    assert request["reason"] == LEAVES_REASON == "Run it outside of the sandbox?"
 
 
 @ESCALATING

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pycodex.supervisor.frontends.app_server.peer_process import is_free_program
-from support.cli import PYCODEX
+from support.cli import cli_argv
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's tables of Linux")
 
@@ -48,7 +48,7 @@ def test_program_of_the_user_is_free(tmp_path: Path) -> None:
 
 
 def test_command_in_the_sandbox_is_not_though_it_has_the_network(tmp_path: Path) -> None:
-    sandbox = (*PYCODEX, "sandbox", *NETWORK, "--")
+    sandbox = cli_argv("sandbox", *NETWORK, "--")
     with listening() as listener, client(*sandbox, port=listener.getsockname()[1], cwd=tmp_path):
         assert not judged(listener)
 
