@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 _INT64 = range(-(1 << 63), 1 << 63)
 
+
+def _refuse_constant(name: "str") -> "Any":
+    raise ValueError(f"{name} is no JSON")
+
+
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -53,7 +59,7 @@ Message = Request | Notification | Response | Failure
 def decode(data: "bytes | str") -> "Message | None":
     """None for what is no message; nobody can be told, as it names no request."""
     try:
-        raw = json.loads(data)
+        raw = _decode(data if isinstance(data, str) else data.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
     if type(raw) is not dict:

@@ -19,6 +19,10 @@ from pycodex.protocol.jsonrpc import Failure, Notification, Request, Response, a
         b'{"id":1.5,"result":1}',
         b"\xff",
         b"[" * 9999,
+        b'{"id":1,"result":NaN}',
+        b'{"id":1,"result":-Infinity}',
+        '{"id":1,"result":1}'.encode("utf-16"),
+        b'{"id":1,"result":' + b"1" * 5000 + b"}",
     ],
 )
 def test_what_is_no_message_is_nothing(line: bytes) -> None:
