@@ -10,7 +10,7 @@ import signal
 import stat
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -65,7 +65,8 @@ async def _listen_on_path(path: str, server: "AppServer", task_status: trio.Task
         try:
             await trio.serve_listeners(partial(_greet_path, server), [trio.SocketListener(listener)])
         finally:
-            os.unlink(path)
+            with suppress(FileNotFoundError):
+                os.unlink(path)
 
 
 async def _listen_on_address(url: str, server: "AppServer", task_status: trio.TaskStatus[str]) -> None:
@@ -131,8 +132,11 @@ async def _is_answered(path: str) -> bool:
     with trio.socket.socket(trio.socket.AF_UNIX) as probe:
         try:
             await probe.connect(path)
-        except OSError:
+        except ConnectionRefusedError:
             return False
+        except OSError:
+            # Somebody is there, but has no time.
+            return True
     return True
 
 
