@@ -10,10 +10,11 @@ from collections import deque
 import trio
 
 MAX_WAITING = 1024
-MAX_WAITING_BYTES = 32 << 20
+MAX_WAITING_BYTES = 16 << 20
 PATIENCE_S = 5.0
 _BATCH_BYTES = 64 << 10
 _BURST = 16
+_BURST_BYTES = 4
 """So many times as much may wait at most, however fast the client reads."""
 
 
@@ -53,12 +54,12 @@ class Outgoing:
         self._wake()
 
     def _is_too_slow(self) -> bool:
-        if self._is_full(_BURST):
+        if len(self._messages) >= self._limit * _BURST or self._bytes >= self._limit_bytes * _BURST_BYTES:
             return True
         return self._is_full() and trio.current_time() - self._moved_at >= self._patience_s
 
-    def _is_full(self, times: int = 1) -> bool:
-        return len(self._messages) >= self._limit * times or self._bytes >= self._limit_bytes * times
+    def _is_full(self) -> bool:
+        return len(self._messages) >= self._limit or self._bytes >= self._limit_bytes
 
     async def get(self) -> list[bytes]:
         """The oldest messages, as many as are sent at once; they count until `sent` is called."""
