@@ -1,4 +1,4 @@
-"""A server that ends with turns under way, by its client or by force: nobody is left, and every thread can be resumed."""
+"""A server that ends with turns under way, by its client or by force: nobody is left, every thread can be resumed."""
 
 from collections.abc import Callable, Iterable
 
