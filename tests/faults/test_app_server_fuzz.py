@@ -40,14 +40,15 @@ async def check_answers(client: Client, given: Iterable[dict[str, Any]]) -> None
     ids = (f"fuzz-{number}" for number in itertools.count())
     for batch in batches(list(given)):
         thread_id = await client.start()
-        asked = set()
+        asked: set[str] = set()
         start = len(client.heard)
         for message in batch:
-            if isinstance(message.get("method"), str) and "id" not in message:
-                request_id = next(ids)
-                asked.add(request_id)
-                message = {"id": request_id, **message}
-            await client.line(json.dumps(message).replace(THREAD, thread_id))
+            is_request = isinstance(message.get("method"), str) and "id" not in message
+            request_id = next(ids) if is_request else ""
+            asked |= {request_id} - {""}
+            await client.line(
+                json.dumps({"id": request_id, **message} if is_request else message).replace(THREAD, thread_id)
+            )
         for request_id in asked:
             while not any(each.get("id") == request_id for each in client.heard[start:]):
                 await client.hear()

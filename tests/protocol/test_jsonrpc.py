@@ -57,3 +57,8 @@ def test_errors_say_only_what_there_is_to_say() -> None:
 
 def test_half_a_character_does_not_break_the_line() -> None:
     assert json.loads(encode({"text": "\ud800ü\n"})) == {"text": "?ü\n"}
+
+
+def test_numbers_that_json_cannot_tell_are_null() -> None:
+    message = {"params": [float("inf"), {"a": float("nan"), "b": 1.5}]}
+    assert json.loads(encode(message)) == {"params": [None, {"a": None, "b": 1.5}]}

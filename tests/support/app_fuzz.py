@@ -39,7 +39,13 @@ METHODS = [name for name in table.NAMES if name not in _LEFT_OUT]
 
 T = TypeVar("T")
 _TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="/"), max_size=8)
-_PLAIN = st.none() | st.booleans() | st.integers(-(1 << 65), 1 << 65) | st.floats(allow_nan=False) | _TEXTS
+_PLAIN = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(1 << 65), 1 << 65)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | _TEXTS
+)
 _ANY = st.recursive(
     _PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXTS, inner, max_size=3), max_leaves=8
 )
