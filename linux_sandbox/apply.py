@@ -39,6 +39,13 @@ class Seat:
         self.abi = abi
         self.prepared = prepared
 
+    @property
+    def private_proc(self) -> bool:
+        return self.prepared is not None and self.prepared.private_proc
+
+    def enforced(self) -> Enforced:
+        return describe(self.level, network=self.network, abi=self.abi, private_proc=self.private_proc)
+
 
 def take_seat(level: str, *, network: bool) -> Seat:
     """The part that needs no order: done while idle, in the process that will run the work."""
@@ -56,32 +63,33 @@ def take_seat(level: str, *, network: bool) -> Seat:
     return Seat(level, network=network, abi=abi, prepared=prepared)
 
 
-def describe(seat: Seat) -> Enforced:
-    if seat.level == UNCONFINED:
+def describe(level: str, *, network: bool, abi: int, private_proc: bool) -> Enforced:
+    """What a process enforces that has found its seat to be like this."""
+    if level == UNCONFINED:
         return Enforced(level=UNCONFINED)
-    full = seat.level == FULL
-    fs, net_tcp, scopes, ioctl_dev, degraded = landlock_rules.describe(seat.abi)
+    full = level == FULL
+    fs, net_tcp, scopes, ioctl_dev, degraded = landlock_rules.describe(abi)
     if not full:
         degraded = (
             *degraded,
             "no namespaces: protected paths are only checked after the call",
             "no namespaces: a command that may write anywhere can change modes and times of all files of this user",
         )
-    elif seat.prepared is not None and not seat.prepared.private_proc:
+    elif not private_proc:
         degraded = (*degraded, "the host's /proc stays visible")
     return Enforced(
-        level=seat.level,
-        landlock_abi=seat.abi,
+        level=level,
+        landlock_abi=abi,
         fs=fs,
-        net_tcp=net_tcp and not seat.network,
+        net_tcp=net_tcp and not network,
         scopes=scopes,
         ioctl_dev=ioctl_dev,
         userns=full,
         mountns=full,
         pidns=full,
-        netns=full and not seat.network,
+        netns=full and not network,
         ipcns=full,
-        private_proc=full and seat.prepared is not None and seat.prepared.private_proc,
+        private_proc=full and private_proc,
         seccomp=True,
         carveouts="mount" if full else "snapshot",
         degraded=degraded,

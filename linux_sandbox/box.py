@@ -89,4 +89,4 @@ def run_first_process(level: str, identity: "tuple[int, int]", line: int, body: 
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:
-        os._exit(1)
+        kernel.end_process(1)

@@ -94,8 +94,8 @@ class Engine:
     def take_seat(self, level: str, *, network: bool) -> apply.Seat:
         return apply.take_seat(level, network=network)
 
-    def describe(self, seat: apply.Seat) -> Enforced:
-        return apply.describe(seat)
+    def describe(self, level: str, *, network: bool, abi: int, private_proc: bool) -> Enforced:
+        return apply.describe(level, network=network, abi=abi, private_proc=private_proc)
 
     def confine(
         self, confinement: Confinement, seat: apply.Seat, cwd: str, *, inside: "Callable[[], str | None]"
@@ -146,7 +146,7 @@ def _try_level(level: str) -> Enforced:
 
     def body(to_parent: int) -> None:
         try:
-            tell(to_parent, apply.describe(apply.take_seat(level, network=False)).to_plain())
+            tell(to_parent, apply.take_seat(level, network=False).enforced().to_plain())
         except Unenforceable as error:
             tell(to_parent, str(error))
 

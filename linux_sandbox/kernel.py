@@ -14,6 +14,7 @@ _IS_ARM = _MACHINE in ("aarch64", "arm64")
 
 _NUMBERS_X86_64 = {
     "clone": 56,
+    "exit_group": 231,
     "wait4": 61,
     "capset": 126,
     "pivot_root": 155,
@@ -27,6 +28,7 @@ _NUMBERS_X86_64 = {
 }
 _NUMBERS_AARCH64 = {
     "clone": 220,
+    "exit_group": 94,
     "wait4": 260,
     "capset": 91,
     "pivot_root": 41,
@@ -97,6 +99,9 @@ _libc = ctypes.PyDLL(None, use_errno=True)
 _syscall = _libc.syscall
 _syscall.restype = ctypes.c_long
 _syscall.argtypes = (ctypes.c_long,) + (ctypes.c_void_p,) * 6
+# Made once: ctypes makes a new type for each length that is asked for.
+_status = ctypes.create_string_buffer(4)
+_usage = ctypes.create_string_buffer(144)
 
 
 def call(name: str, *arguments: "int | bytes | None") -> int:
@@ -108,10 +113,11 @@ def call(name: str, *arguments: "int | bytes | None") -> int:
     return result
 
 
-def address_of(data: bytes) -> "tuple[int, object]":
-    """The address of a copy of `data`, and the object that keeps it alive."""
-    buffer = ctypes.create_string_buffer(data, len(data))
-    return ctypes.addressof(buffer), buffer
+def address_of(data: bytes) -> int:
+    """Where these bytes are, for as long as somebody holds them."""
+    address = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value
+    assert address is not None
+    return address
 
 
 def prctl(option: int, value: int = 0, third: int = 0) -> int:
@@ -126,16 +132,19 @@ def become_subreaper() -> None:
     prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
+def end_process(status: int) -> None:
+    """os._exit, which every box would have to look up in the C library for itself."""
+    call("exit_group", status)
+
+
 def close_on_exec_from(first_fd: int) -> None:
     call("close_range", first_fd, 0xFFFFFFFF, CLOSE_RANGE_CLOEXEC)
 
 
 def wait_for_any_child() -> "tuple[int, int, bytes]":
     """Pid, raw status and the start of `struct rusage`. os.wait4 would import a module, which init may no longer do."""
-    status = ctypes.create_string_buffer(4)
-    usage = ctypes.create_string_buffer(144)
-    pid = call("wait4", -1, ctypes.addressof(status), 0, ctypes.addressof(usage))
-    return pid, int.from_bytes(status.raw, "little"), usage.raw
+    pid = call("wait4", -1, ctypes.addressof(_status), 0, ctypes.addressof(_usage))
+    return pid, int.from_bytes(_status.raw, "little"), _usage.raw
 
 
 def open_without_links(path: str, flags: int) -> int:

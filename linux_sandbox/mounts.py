@@ -87,9 +87,9 @@ def _apply_view(confinement: Confinement, prepared: Prepared) -> None:
 
 
 def hide(paths: "tuple[str, ...]") -> None:
-    """Cover directories that the command has no business in; one that is gone needs no cover."""
+    """Cover directories that the command has no business in; one that is gone, or lies in another, needs no cover."""
     for path in paths:
-        if os.path.isdir(path):
+        if not path.startswith(tuple(f"{other}/" for other in paths)) and os.path.isdir(path):
             _mask(Entry(path=path, access=NONE), {}, optional=False)
 
 
@@ -244,11 +244,9 @@ def _make_directory(path: str, dir_fd: "int | None") -> None:
 
 def _private_dev() -> int:
     """A minimal /dev on a tmpfs, taken off again and returned as a detached tree."""
-    devices = [(name, clone_path(f"/dev/{name}")) for name in _DEVICES if os.path.exists(f"/dev/{name}")]
+    devices = _devices()
     mount("tmpfs", "/dev", "tmpfs", kernel.MS_NOSUID | kernel.MS_NOEXEC, "mode=0755,size=64k")
     for name, tree in devices:
-        # Writing to a device needs no writable mount, changing the host's node does.
-        set_attributes(tree, "", kernel.MOUNT_ATTR_RDONLY, recursive=False)
         os.close(os.open(f"/dev/{name}", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o666))
         kernel.call("move_mount", tree, b"", kernel.AT_FDCWD, f"/dev/{name}".encode(), kernel.MOVE_MOUNT_F_EMPTY_PATH)
         os.close(tree)
@@ -257,13 +255,24 @@ def _private_dev() -> int:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         os.symlink(f"/proc/self/fd/{number}", f"/dev/{name}")
     os.mkdir("/dev/pts")
-    mount("devpts", "/dev/pts", "devpts", kernel.MS_NOSUID | kernel.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
     os.mkdir("/dev/shm")
-    mount("tmpfs", "/dev/shm", "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=1777")
     os.mkdir(_VOID_DIR, 0)
     os.close(os.open(_VOID_FILE, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0))
-    # Only this one mount, not those below it: the directory of device nodes itself never changes.
-    set_attributes(kernel.AT_FDCWD, "/dev", kernel.MOUNT_ATTR_RDONLY, recursive=False)
+    # The directory itself never changes. Writing to a device needs no writable mount, changing the host's node does.
+    set_attributes(kernel.AT_FDCWD, "/dev", kernel.MOUNT_ATTR_RDONLY)
+    mount("devpts", "/dev/pts", "devpts", kernel.MS_NOSUID | kernel.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
+    mount("tmpfs", "/dev/shm", "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=1777")
     tree = clone_path("/dev", recursive=True)
     kernel.call("umount2", b"/dev", kernel.MNT_DETACH)
     return tree
+
+
+def _devices() -> "list[tuple[str, int]]":
+    """Those of the host's that there are, as detached trees."""
+    found = []
+    for name in _DEVICES:
+        try:
+            found.append((name, clone_path(f"/dev/{name}")))
+        except FileNotFoundError:
+            continue
+    return found

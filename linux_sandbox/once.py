@@ -113,7 +113,7 @@ def _serve(
         inside = streams.reopen_read_only if level == FULL else None
         # It stays in the caller's group: a terminal serves one group at a time.
         apply.confine(confinement, seat, cwd, inside=inside, own_group=False)
-        tell(to_parent, "confined", apply.describe(seat).to_plain())
+        tell(to_parent, "confined", seat.enforced().to_plain())
         subject = argv[0]
         pid = init.start(argv, env)
     except Unenforceable as error:

@@ -3,12 +3,12 @@
 Owns the rules and the build: `python -m pycodex.linux_sandbox.seccomp_build` writes `bpf/<arch>-<layer>.bpf` for every
 architecture. Needs pyseccomp and libseccomp, so nothing imports it at run time; `seccomp_filter` loads the files.
 
-A layer is one program. `offline` and `online` are complete filters of which every confined process gets one. The others
-are stacked on top where a weaker level asks for them; the kernel takes the strictest answer of all layers:
-`shared` where the process lives in the host's pid and ipc namespaces, `unscoped` where moreover Landlock does not yet
-confine signals, `frozen` where file metadata must not change and no read-only mount says so, `superuser` for root,
-`grouped` where the process is in its caller's process group, `leashed` where moreover Landlock does not yet confine
-signals.
+A layer is one program. `offline` and `online` are complete filters of which every confined process gets one, root the
+stricter one that is named so: one program is loaded faster than two. The others are stacked on top where a weaker level
+asks for them; the kernel takes the strictest answer of all layers: `shared` where the process lives in the host's pid
+and ipc namespaces, `unscoped` where moreover Landlock does not yet confine signals, `frozen` where file metadata must
+not change and no read-only mount says so, `grouped` where the process is in its caller's process group, `leashed` where
+moreover Landlock does not yet confine signals.
 
 Comparisons that must match to deny look at the lower 32 bits only wherever the kernel takes an int, so that rubbish in
 the upper half does not slip through; comparisons that deny by difference look at all 64, and rubbish is denied.
@@ -261,10 +261,11 @@ LEASHED = (Rule("kill", (is_int(0, 0), differs(1, 0))),)
 LAYERS = {
     "offline": OFFLINE,
     "online": ONLINE,
+    "offline-root": OFFLINE + SUPERUSER,
+    "online-root": ONLINE + SUPERUSER,
     "shared": SHARED,
     "unscoped": UNSCOPED,
     "frozen": FROZEN,
-    "superuser": SUPERUSER,
     "grouped": GROUPED,
     "leashed": LEASHED,
 }
@@ -285,13 +286,16 @@ def build(arch: str, layer: tuple[Rule, ...]) -> bytes:
     program.set_attr(pyseccomp.Attr.ACT_BADARCH, pyseccomp.KILL_PROCESS)
     # A binary tree: the kernel tries the filter with every number when it is loaded, so depth is start-up time.
     program.set_attr(pyseccomp.Attr.CTL_OPTIMIZE, 2)
-    by_number: list[tuple[int, tuple[Condition, ...]]] = []
+    by_number: dict[int, tuple[Condition, ...]] = {}
     for rule in layer:
         action = pyseccomp.ERRNO(rule.answer)
         conditions = [_argument(condition) for condition in rule.conditions]
         for name in rule.names.split():
             if name in NEWER_THAN_LIBSECCOMP:
-                by_number.append((NEWER_THAN_LIBSECCOMP[name], rule.conditions))
+                number = NEWER_THAN_LIBSECCOMP[name]
+                by_number[number] = (
+                    _either(by_number[number], rule.conditions) if number in by_number else rule.conditions
+                )
                 continue
             if pyseccomp.resolve_syscall(token, name) == -1:
                 raise LookupError(f"this libseccomp does not know {name}: use a newer one")
@@ -299,7 +303,17 @@ def build(arch: str, layer: tuple[Rule, ...]) -> bytes:
     with tempfile.TemporaryFile() as exported:
         program.export_bpf(exported)
         exported.seek(0)
-        return _prologue(token, tuple(by_number)) + exported.read()
+        return _prologue(token, tuple(by_number.items())) + exported.read()
+
+
+def _either(one: tuple[Condition, ...], other: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Both rules in one comparison: each asks for a bit of the same argument, and any of them is too much."""
+    if not one or not other:
+        return ()
+    (first,), (second,) = one, other
+    if first.argument != second.argument:
+        raise ValueError(f"no single comparison for arguments {first.argument} and {second.argument}")
+    return (has_bits(first.argument, first.mask | second.mask),)
 
 
 def _argument(condition: Condition) -> pyseccomp.Arg:

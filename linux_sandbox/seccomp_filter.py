@@ -35,15 +35,13 @@ def program(
     signals inside; without that and without a pid namespace it can signal its own process group only. `superuser`: it
     is root, whose files can do more harm later. `own_group`: whoever started the command is not in its process group.
     """
-    names = ["online" if network else "offline"]
+    names = [("online" if network else "offline") + ("-root" if superuser else "")]
     if not own_namespaces:
         names.append("shared")
         if not scoped_signals:
             names.append("unscoped")
     if freeze_metadata:
         names.append("frozen")
-    if superuser:
-        names.append("superuser")
     if not own_group:
         names += ["grouped"] if scoped_signals else ["grouped", "leashed"]
     return tuple(_layer(name) for name in names)
@@ -53,11 +51,10 @@ def load(layers: "tuple[bytes, ...]") -> None:
     """Bind this thread and what it starts, for good. Sets no_new_privs, without which the kernel refuses."""
     kernel.no_new_privileges()
     for layer in layers:
-        address, alive = kernel.address_of(layer)
         # struct sock_fprog: a count and, after padding, a pointer.
-        header = (len(layer) // _INSTRUCTION_BYTES).to_bytes(8, "little") + address.to_bytes(8, "little")
+        header = (len(layer) // _INSTRUCTION_BYTES).to_bytes(8, "little")
+        header += kernel.address_of(layer).to_bytes(8, "little")
         kernel.call("seccomp", _SET_MODE_FILTER, _FLAG_SPEC_ALLOW, header)
-        del alive
 
 
 def _layer(name: str) -> bytes:

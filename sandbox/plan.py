@@ -99,9 +99,9 @@ def opened(
 ) -> Confinement:
     """The same, but these `places` can be written, because a person has said so about each of them.
 
-    `directories` are where they lie, never the root. All are canonical, and directories are there. What is protected below one stays
-    so, and so do `guarded` directories, unless they are one themselves; nothing stands in for a missing name on the way
-    to one of the places.
+    `directories` are where they lie, never the root. All are canonical, and directories are there. What is protected
+    below one stays so, and so do `guarded` directories, unless they are one themselves; nothing stands in for a missing
+    name on the way to one of the places.
     """
     if confinement.unconfined_because:
         return confinement
@@ -119,6 +119,22 @@ def opened(
         placeholders=tuple(
             name for name in confinement.placeholders if not any(_is_inside(place, name) for place in wanted)
         ),
+    )
+
+
+def reading_only(confinement: Confinement) -> Confinement:
+    """The same for somebody who writes nothing: then nothing has to be kept from being written, either."""
+    if confinement.unconfined_because:
+        return confinement
+    return confinement.replace(
+        base=READ if confinement.base == WRITE else confinement.base,
+        entries=tuple(
+            Entry(path=entry.path, access=READ) if entry.access == WRITE else entry
+            for entry in confinement.entries
+            if entry.access in (WRITE, READ, NONE)
+        ),
+        placeholders=(),
+        not_repositories=(),
     )
 
 

@@ -158,9 +158,10 @@ def _open(birth: Birth, links: Links, box_pid: int) -> Ends:
     # Until it says more: how it is ended depends on the level.
     ends.enforced = Enforced(level=birth.level)
     message = engine.hear(ends.line)
-    if message is not None and message[0] == "seated":
-        ends.enforced = Enforced.from_plain(message[1])
-        return ends
+    match message:
+        case ("seated", bool(network), int(abi), bool(private_proc)):
+            ends.enforced = engine.describe(birth.level, network=network, abi=abi, private_proc=private_proc)
+            return ends
     end(ends)
     if message is None:
         raise BoxLost

@@ -7,7 +7,7 @@ import os
 
 from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.cli.options import GLOBAL_FLAGS, Flag, Scanned, bad_usage, overrides_of, scan
-from pycodex.supervisor.cli.terminal import Palette, complain, prefers_colour, say
+from pycodex.supervisor.cli.terminal import Palette, complain, prefers_colour, printable, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,23 +101,18 @@ def _directory(given: "str | None") -> str:
 
 
 def _lines(rows: "Sequence[Row]", palette: Palette) -> "Iterator[str]":
-    key_width = max(len(_printable(row.key)) for row in rows)
-    values = [_printable(row.effective.value) for row in rows if row.effective is not None]
+    key_width = max(len(printable(row.key)) for row in rows)
+    values = [printable(row.effective.value) for row in rows if row.effective is not None]
     value_width = max((len(value) for value in values if len(value) <= _WIDEST_VALUE), default=0)
     for row in rows:
-        key = palette.strong(_printable(row.key).ljust(key_width))
+        key = palette.strong(printable(row.key).ljust(key_width))
         if row.effective is None:
             yield f"{key}  {palette.faint('not set')}"
             continue
-        value = _printable(row.effective.value).ljust(value_width)
-        origin = _printable(row.effective.origin)
+        value = printable(row.effective.value).ljust(value_width)
+        origin = printable(row.effective.origin)
         yield f"{key}  {value}  {palette.faint(origin) if origin.startswith('default') else origin}"
         for lower in row.shadowed:
             if not lower.origin.startswith("default"):
-                text = f"not {_printable(lower.value)} of {_printable(lower.origin)}"
+                text = f"not {printable(lower.value)} of {printable(lower.origin)}"
                 yield f"{' ' * key_width}  {palette.faint(text)}"
-
-
-def _printable(text: str) -> str:
-    """A name or a value may be anybody's: it must not speak to the terminal."""
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)

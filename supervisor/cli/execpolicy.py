@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from pycodex.supervisor.policy.rule_language import Source
     from pycodex.supervisor.policy.rules import RuleMatch, Rules
 
 _USAGE = "pycodex execpolicy [OPTIONS] <COMMAND>"
@@ -106,7 +107,7 @@ def _check(argv: "list[str]") -> int:
         raise not_text(_CHECK_USAGE)
     _require(flags, command)
     overrides_of(flags)
-    rules = _loaded(flags.all(_RULES.key))
+    rules = evaluated_sources([source_at(path) for path in flags.all(_RULES.key)])
     matches = rules.matches(command, resolve_hosts=flags.has(_RESOLVE.key))
     say(_as_json(matches, pretty=flags.has(_PRETTY.key)))
     return 0
@@ -142,17 +143,22 @@ def _require(flags: Scanned, command: "Sequence[str]") -> None:
     raise bad_usage(message, usage=" ".join([_PROGRAM, *given, "<COMMAND>..."]))
 
 
-def _loaded(paths: "Sequence[str]") -> "Rules":
+def source_at(path: str) -> "Source":
+    """The text of a file that was named. Raises UserFacing."""
     from pycodex.supervisor.policy.rule_files import read_rules, reading_problem
-    from pycodex.supervisor.policy.rule_language import RuleError, Source
+    from pycodex.supervisor.policy.rule_language import Source
+
+    try:
+        return Source(path=path, text=read_rules(path, regular_only=False))
+    except (OSError, UnicodeDecodeError) as error:
+        raise _failure(f"failed to read policy at {path}", reading_problem(error)) from None
+
+
+def evaluated_sources(sources: "Sequence[Source]") -> "Rules":
+    """Raises UserFacing."""
+    from pycodex.supervisor.policy.rule_language import RuleError
     from pycodex.supervisor.policy.rule_process import evaluated
 
-    sources = []
-    for path in paths:
-        try:
-            sources.append(Source(path=path, text=read_rules(path, regular_only=False)))
-        except (OSError, UnicodeDecodeError) as error:
-            raise _failure(f"failed to read policy at {path}", reading_problem(error)) from None
     try:
         return evaluated(sources)
     except RuleError as error:

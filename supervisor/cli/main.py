@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     Command = Callable[[list[str], list[str]], int]
 
 _USAGE = "pycodex [OPTIONS] <COMMAND> [ARGS]"
-_COMMANDS = ("exec", "sandbox", "debug", "config", "features", "execpolicy", "doctor", "demo", "app-server", "help")
+_COMMANDS = (
+    *("exec", "sandbox", "debug", "config", "features", "policy", "execpolicy", "doctor", "demo", "app-server"),
+    "help",
+)
 
 HELP = """\
 A coding agent for the terminal, whose commands run in a sandbox that needs no privileges and no helper program
@@ -31,6 +34,7 @@ Commands:
   demo        Watch a whole turn of the agent, in a scratch repository, without a key
   config      Show every setting and where it comes from
   features    List the feature flags, or switch one on or off
+  policy      Show what becomes of a command and why, and what new rules would change
   execpolicy  Show what rule files say about a command
   app-server  Serve programs: JSON messages on standard input and output, or on a socket
   debug       Show what the model would see
@@ -195,6 +199,10 @@ def _command(word: str, root: "RootFlags | None" = None) -> "Command":
         from pycodex.supervisor.cli import features
 
         return lambda argv, overrides: features.run(argv, overrides, root.profile if root else None)
+    if word == "policy":
+        from pycodex.supervisor.cli import policy
+
+        return policy.run
     if word == "execpolicy":
         from pycodex.supervisor.cli import execpolicy
 

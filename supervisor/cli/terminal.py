@@ -45,6 +45,11 @@ def complain(text: str) -> None:
         pass
 
 
+def printable(text: str) -> str:
+    """A name or a value may be anybody's: it must not speak to the terminal."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+
+
 def prefers_ascii(fd: int = STDOUT) -> bool:
     stream = sys.stdout if fd == STDOUT else sys.stderr
     encoding = getattr(stream, "encoding", None) or "ascii"

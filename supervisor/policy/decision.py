@@ -97,6 +97,8 @@ class Word:
     decision: str
     ground: str
     rule: RuleMatch | None = None
+    rule_number: int | None = None
+    """Its place among the rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,18 +139,26 @@ def wants_retry(policy: ApprovalPolicy) -> bool:
 
 
 def _words_on(command: tuple[str, ...], question: Question) -> list[Word]:
-    matches = question.rules.matches(command, resolve_hosts=True)
-    matches = [match for match in matches if match.decision != ALLOW or _is_meant(match, question)]
-    matches += [match for match in _stricter(command, question.rules) if match not in matches]
-    return [Word(match.decision, BY_RULE, match) for match in matches] or [_by_itself(command, question)]
+    # By rule and match, so that what is met on several ways counts once.
+    found = {
+        (number, match): Word(match.decision, BY_RULE, match, number) for number, match in _matches(command, question)
+    }
+    return list(found.values()) or [_by_itself(command, question)]
 
 
-def _stricter(command: tuple[str, ...], rules: Rules) -> Iterator[RuleMatch]:
+def _matches(command: tuple[str, ...], question: Question) -> Iterator[tuple[int, RuleMatch]]:
+    for number, match in question.rules.numbered_matches(command, resolve_hosts=True):
+        if match.decision != ALLOW or _is_meant(match, question):
+            yield number, match
+    yield from _stricter(command, question.rules)
+
+
+def _stricter(command: tuple[str, ...], rules: Rules) -> Iterator[tuple[int, RuleMatch]]:
     """What rules hold against it however it is wrapped, quoted or reached."""
     for words in readings(command):
-        for match in (*rules.matches(words), *rules.matches_by_name(words)):
+        for number, match in (*rules.numbered_matches(words), *rules.numbered_matches_by_name(words)):
             if match.decision != ALLOW:
-                yield match
+                yield number, match
 
 
 def _is_meant(match: RuleMatch, question: Question) -> bool:

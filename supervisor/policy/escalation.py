@@ -51,13 +51,21 @@ def check(turn: TurnContext, *, asked: str, additional: dict[str, Any] | None, v
     """Raise unless the model may ask for what it asks. `verb` is what the tool's text says it must not do."""
     if asked == USE_DEFAULT and additional is None:
         return
-    if turn.approval_policy != ON_REQUEST:
-        name = policy_name(turn.approval_policy)
-        raise ModelFacing(
-            f"approval policy is {name}; reject command — you {verb} ask for escalated permissions "
-            f"if the approval policy is {name}"
-        )
+    refused = refusal(turn.approval_policy, verb=verb)
+    if refused is not None:
+        raise ModelFacing(refused)
     check_additional(turn, asked=asked, additional=additional)
+
+
+def refusal(policy: ApprovalPolicy, *, verb: str) -> str | None:
+    """What the model is told that asks for more where it must not ask; None: it may."""
+    if policy == ON_REQUEST:
+        return None
+    name = policy_name(policy)
+    return (
+        f"approval policy is {name}; reject command — you {verb} ask for escalated permissions "
+        f"if the approval policy is {name}"
+    )
 
 
 def check_additional(turn: TurnContext, *, asked: str, additional: dict[str, Any] | None) -> None:

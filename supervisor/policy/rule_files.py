@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from errno import EFBIG, EINVAL
 from stat import S_ISREG
+from typing import NamedTuple
 
 from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.config.config import Config
@@ -20,10 +21,19 @@ from pycodex.supervisor.policy.rules import PrefixRule, Rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pycodex.supervisor.policy.rule_language import RuleError
+    from pycodex.supervisor.policy.rule_language import RuleError, Source
+
+# Whose files they are, from the lowest to the highest.
+SYSTEM, USER, PROJECT = "system", "user", "project"
 
 MOST_FILE_BYTES = 1 << 20
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+
+
+class RuleFile(NamedTuple):
+    path: str
+    level: str
+    """SYSTEM, USER or PROJECT."""
 
 
 class BadRules(UserFacing):
@@ -38,11 +48,11 @@ def load_rules(config: Config, *, system_dir: str = SYSTEM_DIR) -> Rules:
     """All rules that hold for this configuration: those of files, then those of an administrator. Raises BadRules."""
     paths = rule_paths(config, system_dir=system_dir)
     rules = _evaluated(paths) if paths else Rules()
-    demanded = tuple(rule for required in config.required_rules for rule in _demanded(required))
+    demanded = tuple(rule for required in config.required_rules for rule in demanded_rules(required))
     return rules.replace(prefix_rules=(*rules.prefix_rules, *demanded)) if demanded else rules
 
 
-def _demanded(required: RequiredRule) -> Iterator[PrefixRule]:
+def demanded_rules(required: RequiredRule) -> Iterator[PrefixRule]:
     programs, *rest = required.pattern
     for program in programs:
         yield PrefixRule(
@@ -51,22 +61,42 @@ def _demanded(required: RequiredRule) -> Iterator[PrefixRule]:
 
 
 def _evaluated(paths: Sequence[str]) -> Rules:
-    from pycodex.supervisor.policy.rule_language import RuleError, Source
+    from pycodex.supervisor.policy.rule_language import RuleError
     from pycodex.supervisor.policy.rule_process import evaluated
 
-    sources = [Source(path=path, text=_text(path)) for path in paths]
+    sources = read_sources(paths)
     try:
         return evaluated(sources)
     except RuleError as error:
-        if error.line is None:
-            raise BadRules(f"{error.path}: {error.summary}", error) from None
-        text = f"{error.path}:{error.line}: {error.summary} (problem is on or around line {error.line})"
-        raise BadRules(text, error) from None
+        raise bad_rules(error) from None
+
+
+def bad_rules(error: "RuleError") -> BadRules:
+    if error.line is None:
+        return BadRules(f"{error.path}: {error.summary}", error)
+    text = f"{error.path}:{error.line}: {error.summary} (problem is on or around line {error.line})"
+    return BadRules(text, error)
+
+
+def read_sources(paths: Sequence[str]) -> "list[Source]":
+    """Raises BadRules."""
+    from pycodex.supervisor.policy.rule_language import Source
+
+    return [Source(path=path, text=_text(path)) for path in paths]
 
 
 def rule_paths(config: Config, *, system_dir: str = SYSTEM_DIR) -> list[str]:
     """The files, lowest first. Raises BadRules for a folder that cannot be looked into."""
-    return [path for folder, ending in _folders(config, system_dir) for path in _files(folder, ending)]
+    return [file.path for file in rule_files(config, system_dir=system_dir)]
+
+
+def rule_files(config: Config, *, system_dir: str = SYSTEM_DIR) -> list[RuleFile]:
+    """The same, and whose they are."""
+    return [
+        RuleFile(path, level)
+        for level, folder, ending in _folders(config, system_dir)
+        for path in _files(folder, ending)
+    ]
 
 
 def read_rules(path: str, *, regular_only: bool) -> str:
@@ -88,17 +118,17 @@ def reading_problem(error: OSError | UnicodeDecodeError) -> str:
     return f"{error.strerror} (os error {error.errno})"
 
 
-def _folders(config: Config, system_dir: str) -> Iterator[tuple[str, str]]:
-    """Where to look, and for which ending."""
-    yield os.path.join(system_dir, "rules"), ".rules"
+def _folders(config: Config, system_dir: str) -> Iterator[tuple[str, str, str]]:
+    """Whose folders to look into, and for which ending."""
+    yield SYSTEM, os.path.join(system_dir, "rules"), ".rules"
     # What versions before 0.64 read, and what somebody may still have.
-    yield os.path.join(config.codex_home, "policy"), ".codexpolicy"
-    yield os.path.join(config.codex_home, "rules"), ".rules"
+    yield USER, os.path.join(config.codex_home, "policy"), ".codexpolicy"
+    yield USER, os.path.join(config.codex_home, "rules"), ".rules"
     root = config.project_root or config.cwd
     trust = Trust(config.settings.values.get("projects", {}), config.cwd, root=root)
     for folder, is_trusted in project_folders(trust, config.codex_home, cwd=config.cwd, root=root):
         if is_trusted and os.path.isdir(folder):
-            yield os.path.join(folder, "rules"), ".rules"
+            yield PROJECT, os.path.join(folder, "rules"), ".rules"
 
 
 def _files(folder: str, ending: str) -> list[str]:

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
     from starlark import Dialect
 
+    # One call of `prefix_rule`: of which text, and the how manieth in it, both counted from zero.
+    RuleCall = tuple[int, int]
+    # The line and the column of something in a text, both counted from one.
+    Place = tuple[int | None, int | None]
+
 MOST_BYTES = 1 << 20
 MOST_SECONDS = 2.0
 MOST_CALLS_DEEP = 50
@@ -55,6 +60,8 @@ class Evaluation:
     def __init__(self, *, most_seconds: float = MOST_SECONDS) -> None:
         self._most_seconds = most_seconds
         self._claims: list[Claim] = []
+        self._calls: "list[RuleCall]" = []
+        self._texts = 0
         self._network: list[NetworkRule] = []
         self._hosts: dict[str, HostExecutable] = {}
 
@@ -66,6 +73,12 @@ class Evaluation:
             host_executables=tuple(self._hosts.values()),
         )
 
+    @property
+    def calls(self) -> "tuple[RuleCall, ...]":
+        """For each of the prefix rules the call that made it."""
+        made = zip(self._claims, self._calls, strict=True)
+        return tuple(call for claim, call in made for _ in claim.rules)
+
     def add(self, source: Source) -> None:
         """Raises RuleError; nothing that was added counts then."""
         if len(source.text.encode("utf-8", "surrogatepass")) > MOST_BYTES:
@@ -75,8 +88,10 @@ class Evaluation:
         for number, claim in enumerate(self._claims[known:]):
             problem = broken_claim(claim, tuple(self._hosts.values()))
             if problem is not None:
-                line, column = self._place_of_call(source, number)
+                line, column = place_of_call(source, number, most_seconds=self._most_seconds)
                 raise RuleError(problem, path=source.path, line=line, column=column)
+            self._calls.append((self._texts, number))
+        self._texts += 1
 
     def _run(self, source: Source) -> None:
         _evaluate(
@@ -93,21 +108,22 @@ class Evaluation:
         host = rule_arguments.host_executable(args, kwargs)
         self._hosts[host.name] = host
 
-    def _place_of_call(self, source: Source, number: int) -> tuple[int | None, int | None]:
-        """Of a call of `prefix_rule`. A function is not told where it is called from, but its error says so."""
-        calls_left = [number]
 
-        def prefix_rule(*_args: object, **_kwargs: object) -> None:
-            if not calls_left[0]:
-                raise Refused
-            calls_left[0] -= 1
+def place_of_call(source: Source, number: int, *, most_seconds: float = MOST_SECONDS) -> "Place":
+    """Of a call of `prefix_rule`. A function is not told where it is called from, but its error says so."""
+    calls_left = [number]
 
-        functions = dict.fromkeys(("network_rule", "host_executable"), _nothing) | {"prefix_rule": prefix_rule}
-        try:
-            _evaluate(source, functions, most_seconds=self._most_seconds)
-        except RuleError as error:
-            return error.line, error.column
-        return None, None
+    def prefix_rule(*_args: object, **_kwargs: object) -> None:
+        if not calls_left[0]:
+            raise Refused
+        calls_left[0] -= 1
+
+    functions = dict.fromkeys(("network_rule", "host_executable"), _nothing) | {"prefix_rule": prefix_rule}
+    try:
+        _evaluate(source, functions, most_seconds=most_seconds)
+    except RuleError as error:
+        return error.line, error.column
+    return None, None
 
 
 def _nothing(*_args: object, **_kwargs: object) -> None:
@@ -157,7 +173,7 @@ def _told(text: str, source: Source) -> RuleError:
     return RuleError(f"starlark error: {text}", path=source.path, line=line, column=column)
 
 
-def _place(text: str, path: str) -> tuple[int | None, int | None]:
+def _place(text: str, path: str) -> "Place":
     """What stands behind the arrow. Something that only looks like one may stand above it, in a message."""
     arrow = f"--> {path}:"
     for line in reversed(text.split("\n")):

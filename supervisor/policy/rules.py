@@ -82,12 +82,16 @@ class Rules(Record):
 
     def matches(self, argv: "Sequence[str]", *, resolve_hosts: bool = False) -> "list[RuleMatch]":
         """What matches, in the order of the rules. `resolve_hosts`: rules about `git` speak of `/usr/bin/git`, too."""
+        return [match for _, match in self.numbered_matches(argv, resolve_hosts=resolve_hosts)]
+
+    def numbered_matches(self, argv: "Sequence[str]", *, resolve_hosts: bool = False) -> "list[tuple[int, RuleMatch]]":
+        """The same, each with its rule's place among `prefix_rules`."""
         if not argv:
             return []
         found = self._found(argv, program=argv[0])
-        return found if found or not resolve_hosts else self.matches_by_name(argv)
+        return found if found or not resolve_hosts else self.numbered_matches_by_name(argv)
 
-    def matches_by_name(self, argv: "Sequence[str]") -> "list[RuleMatch]":
+    def numbered_matches_by_name(self, argv: "Sequence[str]") -> "list[tuple[int, RuleMatch]]":
         """What rules about the name of a program say of one that is given by its absolute path."""
         if not argv or not argv[0].startswith("/"):
             return []
@@ -98,7 +102,7 @@ class Rules(Record):
         found = self._found(argv, program=name, resolved_program=path)
         if ".." in argv[0].split("/"):
             # Behind a link, `..` leads elsewhere than it reads: good enough to be refused, not to be let out.
-            return [match for match in found if match.decision != ALLOW]
+            return [(number, match) for number, match in found if match.decision != ALLOW]
         return found
 
     def is_namesake(self, match: RuleMatch) -> bool:
@@ -121,9 +125,13 @@ class Rules(Record):
 
     def _found(
         self, argv: "Sequence[str]", *, program: str, resolved_program: "str | None" = None
-    ) -> "list[RuleMatch]":
-        tried = (rule.match(argv, program=program, resolved_program=resolved_program) for rule in self.prefix_rules)
-        return [match for match in tried if match is not None]
+    ) -> "list[tuple[int, RuleMatch]]":
+        tried = (
+            (number, rule.match(argv, program=program, resolved_program=resolved_program))
+            for number, rule in enumerate(self.prefix_rules)
+            if rule.program == program
+        )
+        return [(number, match) for number, match in tried if match is not None]
 
     def _may_be(self, name: str, path: str) -> bool:
         return all(path in host.paths for host in self.host_executables if host.name == name)

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import trio
 
+from pycodex.protocol.approvals import ABORT
 from pycodex.protocol.errors import UserFacing
 from pycodex.protocol.events.error import ErrorEvent
 from pycodex.protocol.events.turn import (
@@ -53,6 +54,8 @@ class _Active:
         self.task = task
         self.scope = scope
         self.reason = INTERRUPTED
+        self.is_ending = False
+        """Whether the person has answered a question so that the turn ends."""
         self.over = trio.Event()
 
 
@@ -100,11 +103,12 @@ class Session:
             async for wish_id, op in self._inbox:
                 match op:
                     case UserTurn():
+                        await self._end_of_interrupted()
                         self._start_turn(wish_id, op)
                     case Interrupt():
                         await self._interrupt()
                     case Answer(request_id=request_id, value=value):
-                        self.state.pending.answer(request_id, value)
+                        self._answer(request_id, value)
                     case CleanBackgroundTerminals():
                         await self.state.tools.processes.end_all()
                     case RollBack(turns=turns):
@@ -168,6 +172,15 @@ class Session:
         except RolloutUnwritable as error:
             journal.tell(ErrorEvent(message=str(error)))
         journal.tell(TurnAborted(turn_id=active.task.turn.turn_id, reason=active.reason))
+
+    def _answer(self, request_id: str, value: object) -> None:
+        if self.state.pending.answer(request_id, value) and value == ABORT and self._active is not None:
+            self._active.is_ending = True
+
+    async def _end_of_interrupted(self) -> None:
+        """What is said after the wish to stop is for the next turn."""
+        if self._active is not None and self._active.is_ending:
+            await self._active.over.wait()
 
     async def _interrupt(self) -> None:
         active = self._active

@@ -18,10 +18,7 @@ _SIGNS = (*_COMMANDS, _PATCH_START)
 
 async def intercepted(argv: Sequence[str], *, cwd: str, call: ToolCall, scope: ToolScope) -> ToolAnswer | None:
     """The answer to a command that is a patch; None for any other. Raises ModelFacing for a patch that is none."""
-    # Of nearly every command this tells that it is none, and nothing more has to be loaded.
-    if not any(sign in word for word in argv for sign in _SIGNS):
-        return None
-    found = _patch_in(argv)
+    found = patch_in(argv)
     if found is None:
         return None
     from pycodex.supervisor.tools.patching import apply_patch
@@ -32,8 +29,11 @@ async def intercepted(argv: Sequence[str], *, cwd: str, call: ToolCall, scope: T
     return await apply_patch(patch, cwd=cwd, call_id=call.call_id, scope=scope, requested_via=call.name)
 
 
-def _patch_in(argv: Sequence[str]) -> tuple[str, str | None] | None:
-    """The patch, and the directory that the command changes to first."""
+def patch_in(argv: Sequence[str]) -> tuple[str, str | None] | None:
+    """The patch, and the directory that the command changes to first. Raises ModelFacing for a patch that is none."""
+    # Of nearly every command this tells that it is none, and nothing more has to be loaded.
+    if not any(sign in word for word in argv for sign in _SIGNS):
+        return None
     from pycodex.supervisor.policy.bash import heredoc_patch
     from pycodex.supervisor.tools.patching import VERIFICATION_FAILED
 

@@ -5,14 +5,13 @@ sandbox. What running means is up to the tool. It brings an attempt, which is ma
 the first one and policy and person allow another without it. The decision itself is in `policy/decision`.
 """
 
-import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pycodex.protocol.confinement import Confinement
 from pycodex.protocol.errors import ModelFacing
-from pycodex.protocol.permissions import DANGER_FULL_ACCESS, EXTERNAL_SANDBOX, READ_ONLY, widened
+from pycodex.protocol.permissions import widened
 from pycodex.supervisor.policy import escalation
 from pycodex.supervisor.tools.confine import confinement
 from pycodex.supervisor.tools.tool import ToolScope
@@ -97,25 +96,18 @@ def _reason(command: Command, then: "Run") -> str | None:
 
 
 def _verdict(command: Command, scope: ToolScope) -> "Verdict":
-    from pycodex.supervisor.policy.command_line import segments_of
-    from pycodex.supervisor.policy.decision import Question, decide
+    from pycodex.supervisor.policy.decision import decide
+    from pycodex.supervisor.policy.questions import Terms, question_about
 
     turn, approvals = scope.turn, scope.services.approvals
-    return decide(
-        Question(
-            argv=command.argv,
-            segments=segments_of(command.argv),
-            rules=approvals.rules,
-            policy=turn.approval_policy,
-            shell=turn.shell.path,
-            restricted=turn.permissions.mode not in (DANGER_FULL_ACCESS, EXTERNAL_SANDBOX),
-            unprotected=sys.platform == "win32" and turn.permissions.mode == READ_ONLY,
-            asked=command.asked,
-            prefix_rule=command.prefix_rule,
-            key=_key(command),
-            granted=approvals,
-        )
+    question = question_about(
+        command.argv,
+        rules=approvals.rules,
+        terms=Terms(turn.approval_policy, turn.permissions.mode, turn.shell.path),
+        asked=command.asked,
+        prefix_rule=command.prefix_rule,
     )
+    return decide(replace(question, key=_key(command), granted=approvals))
 
 
 async def _asked(ask: "Ask", command: Command, scope: ToolScope) -> "Run":

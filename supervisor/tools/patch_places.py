@@ -6,6 +6,7 @@ told them, too, because a link may change its mind. Looks at the disk, changes n
 """
 
 import os
+import stat
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 import trio
 
-from pycodex.protocol.confinement import Confinement
+from pycodex.protocol.confinement import PLACEHOLDER_MODE, Confinement
 from pycodex.protocol.errors import ModelFacing
 from pycodex.sandbox.plan import opened
 from pycodex.sandbox.survey import own_installation
@@ -91,11 +92,20 @@ def _target(path: str, real: Callable[[str], str]) -> _Target:
 
 def _existing(directory: str) -> str:
     above = directory
-    while not os.path.isdir(above):
+    while not _is_directory(above):
         above = os.path.dirname(above)
     if above == "/":
         raise ModelFacing(f"patch rejected: there is no directory {directory} to write into, nor one above it")
     return above
+
+
+def _is_directory(path: str) -> bool:
+    """Those that only stand in for a missing name go away again."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return stat.S_ISDIR(mode) and stat.S_IMODE(mode) != PLACEHOLDER_MODE
 
 
 def _is_possible(path: str) -> bool:

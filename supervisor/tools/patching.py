@@ -5,7 +5,9 @@ patch come here. The language of patches is in `protocol/patch`, the work on fil
 """
 
 import base64
-from collections.abc import Awaitable, Hashable, Iterator, Sequence
+import errno
+import os
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.events.exec import COMPLETED, DECLINED, FAILED, ExecCommandOutputDelta
 from pycodex.protocol.events.patch import PatchApplyBegin, PatchApplyEnd, TurnDiff
 from pycodex.protocol.frames import STDERR, STDOUT, Exited
-from pycodex.sandbox.denial import likely_denied
+from pycodex.sandbox.plan import reading_only
 from pycodex.supervisor.policy.decision import RETRY_REASON
 from pycodex.supervisor.policy.patches import PatchVerdict, asks_after_denial, judge_patch
 from pycodex.supervisor.tools.asking import Declined, ask_about_patch
@@ -36,6 +38,8 @@ VERIFICATION_FAILED = "apply_patch verification failed: "
 ANSWER_CAP_BYTES = 256 << 20
 # The answer about so many files can still be read, and there is time to write them.
 MOST_HUNKS = 10_000
+# What the system says where the sandbox does not let something be written.
+_REFUSALS = tuple(os.strerror(number).lower() for number in (errno.EROFS, errno.EACCES, errno.EPERM))
 
 
 async def apply_patch(
@@ -140,11 +144,16 @@ class _Application:
             arguments,
             self.scope,
             answer_cap_bytes=ANSWER_CAP_BYTES,
-            confine=self.places.opening(self.scope.services) if opens else None,
+            confine=self._confine(write=write, opens=opens),
             # Once it writes, it is not ended half-way; it takes milliseconds, and has a deadline of its own.
             finish=True,
         )
         return _Result.of(done)
+
+    def _confine(self, *, write: bool, opens: bool) -> Callable[[Confinement], Confinement] | None:
+        if not write:
+            return reading_only
+        return self.places.opening(self.scope.services) if opens else None
 
 
 def _written_paths(patch: "Patch") -> Iterator[str]:
@@ -194,7 +203,8 @@ class _Result:
 
     @property
     def was_denied(self) -> bool:
-        return likely_denied(self.exit_code, None, self.stdout + self.stderr)
+        said = self.stderr.lower()
+        return self.exit_code != 0 and any(refusal in said for refusal in _REFUSALS)
 
     @property
     def moves(self) -> dict[str, str]:

@@ -30,7 +30,7 @@ class Captured:
 
 
 class Sink(Protocol):
-    """Takes a job's output. `wakes`: whoever waits for the job wants to know of each piece."""
+    """Takes a job's output. `wakes`: whoever waits for the job wants to know of its start and of each piece."""
 
     wakes: bool
 

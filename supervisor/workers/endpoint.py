@@ -36,6 +36,8 @@ SEND_HWM: Final = 64
 MAX_GREETING_BYTES: Final = 64 << 10
 # After so many messages other tasks get their turn.
 BATCH: Final = 128
+# A plain number: the library's makes an object of every answer that it is compared with.
+_CAN_RECEIVE: Final = int(zmq.POLLIN)
 LOGGED_DROPS: Final = 100
 LOG_EVERY: Final = 1000
 
@@ -137,7 +139,7 @@ class Endpoint:
             raise Unroutable from None
         finally:
             # Sending makes libzmq look at its mailbox, which takes the wake-up that the receive loop waits for.
-            if self._wait_scope is not None and self._option(zmq.EVENTS) & zmq.POLLIN:
+            if self._wait_scope is not None and self._option(zmq.EVENTS) & _CAN_RECEIVE:
                 self._wait_scope.cancel()
 
     async def serve(self) -> None:
@@ -154,7 +156,7 @@ class Endpoint:
         """Take in what has arrived. True when there may be more."""
         receive, more = self._socket.recv, zmq.RCVMORE
         for _ in range(BATCH):
-            if not self._option(zmq.EVENTS) & zmq.POLLIN:
+            if not self._option(zmq.EVENTS) & _CAN_RECEIVE:
                 return False
             # All parts of a message arrive together, so none of these can fail for want of data.
             routing_id = receive(zmq.NOBLOCK)

@@ -151,7 +151,8 @@ class Job:
             if self.started is not None:
                 return "second Started"
             self.started = fact
-            self._tell()
+            if self.sink.wakes:
+                self._tell()
             return None
         if isinstance(fact, Exited) and (fact.code is None) == (fact.signal is None):
             return "Exited with neither or both of code and signal"

@@ -104,7 +104,8 @@ class Roster:
         # Never put off twice: calls that follow each other closely must not find the shelves empty.
         if self._quiet_until <= now and not self._starting:
             self._quiet_until = now + DISPATCH_QUIET_S
-            self._tend_by(self._quiet_until)
+        if self._is_short():
+            self._tend_by(max(self._quiet_until, now))
 
     def _note_use(self, flavour: str) -> None:
         self._recent = [flavour, *(other for other in self._recent if other != flavour)][:KEPT_FLAVOURS]
@@ -123,10 +124,17 @@ class Roster:
                     wanted = len(self._seekers[flavour]) + self.settings.warm - len(self._idle[flavour])
                     self._start(flavour, wanted)
 
+    def _is_short(self) -> bool:
+        """Whether there will be fewer warm workers than wanted, even when those have come that are on their way."""
+        warm = self.settings.warm
+        return any(len(self._idle[flavour]) + self._coming(flavour) < warm for flavour in self._recent)
+
+    def _coming(self, flavour: str) -> int:
+        on_their_way = (State.STARTING, State.RETURNING)
+        return sum(worker.flavour == flavour and worker.state in on_their_way for worker in self._workers.values())
+
     def _start(self, flavour: str, wanted: int) -> None:
-        coming = sum(worker.flavour == flavour for worker in self._starting)
-        coming += sum(worker.flavour == flavour for worker in self._workers.values() if worker.state is State.RETURNING)
-        missing = wanted - coming
+        missing = wanted - self._coming(flavour)
         room = self.settings.max_starting - len(self._starting)
         for _ in range(min(missing, room)):
             if self._zygote is None or self._closed:
@@ -179,7 +187,7 @@ class Roster:
         if worker.death:
             # Its death was told before its result: nobody will tell it again.
             self._bury(worker)
-        self._tend_by(max(self._quiet_until, now))
+        self._tend_by(max(self._quiet_until, now) if self._is_short() else worker.deadline)
 
     def failed(self, worker: Worker, how: str) -> None:
         """It ended before it was of any use. When that goes on, those who wait are told."""

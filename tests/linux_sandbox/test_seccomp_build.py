@@ -18,8 +18,10 @@ from pycodex.linux_sandbox import seccomp_build
 X86_64, AARCH64 = 0xC000003E, 0xC00000B7
 I386, ARM = 0x40000003, 0x40000028
 ARCHES = {"x86_64": X86_64, "aarch64": AARCH64}
-BASES = ("offline", "online")
-LAYERS = (*BASES, "shared", "unscoped", "frozen", "superuser", "grouped", "leashed")
+OFFLINE, ONLINE = ("offline", "offline-root"), ("online", "online-root")
+FOR_USERS, FOR_ROOT = ("offline", "online"), ("offline-root", "online-root")
+BASES = (*FOR_USERS, *FOR_ROOT)
+LAYERS = (*BASES, "shared", "unscoped", "frozen", "grouped", "leashed")
 DENIED, UNKNOWN = failing_with(errno.EPERM), failing_with(errno.ENOSYS)
 NUMBERS = range(472)
 RUBBISH = 0xDEADBEEF << 32
@@ -92,15 +94,17 @@ ALWAYS_DENIED = """
     quotactl quotactl_fd swapon swapoff reboot acct syslog lsm_set_self_attr
     settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname iopl ioperm vhangup
 """
+DENIED_OFFLINE = ALWAYS_DENIED + "connect bind listen accept accept4 sendmmsg recvmmsg"
 DENIED_BY_LAYER = {
-    "offline": ALWAYS_DENIED + "connect bind listen accept accept4 sendmmsg recvmmsg",
+    "offline": DENIED_OFFLINE,
     "online": ALWAYS_DENIED,
+    "offline-root": DENIED_OFFLINE,
+    "online-root": ALWAYS_DENIED,
     "shared": "shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl mq_open mq_unlink"
     " file_setattr",
     "unscoped": "rt_sigqueueinfo rt_tgsigqueueinfo",
     "frozen": "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat utime utimes futimesat utimensat"
     " setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat file_setattr",
-    "superuser": "",
     "grouped": "",
     "leashed": "",
 }
@@ -132,12 +136,11 @@ def test_exactly_these_calls_are_denied_outright(arch: str, layer: str) -> None:
 @pytest.mark.parametrize(
     ("layer", "names"),
     [
-        ("offline", f"clone ioctl fcntl socket socketpair sendto {WITH_MODES}"),
-        ("online", f"clone ioctl fcntl socket socketpair {WITH_MODES}"),
+        *((layer, f"clone ioctl fcntl socket socketpair sendto {WITH_MODES}") for layer in OFFLINE),
+        *((layer, f"clone ioctl fcntl socket socketpair {WITH_MODES}") for layer in ONLINE),
         ("shared", f"prlimit64 setpriority ioprio_set ioctl {PLACEMENT}"),
         ("unscoped", "kill tkill tgkill pidfd_send_signal fcntl ioctl"),
         ("frozen", ""),
-        ("superuser", MODE_CHANGES),
         ("grouped", "setpriority ioprio_set"),
         ("leashed", "kill"),
     ],
@@ -214,7 +217,7 @@ DENIED_CALLS = {
         Call("socket", (AF_NETLINK, RAW, 9)),
         Call("socket", (AF_NETLINK, RAW, 15)),
     ],
-    ("offline",): [
+    OFFLINE: [
         *(
             Call("socket", (family, kind))
             for family in (AF_INET, AF_INET6, AF_NETLINK)
@@ -224,7 +227,7 @@ DENIED_CALLS = {
         Call("sendto", (3, ADDRESS, 5, 0, 1 << 40, 16)),
         Call("sendto", (3, ADDRESS, 5, 0, 1, 16)),
     ],
-    ("online",): [
+    ONLINE: [
         Call("socket", (AF_UNIX, STREAM)),
         Call("socket", (AF_UNIX, SEQPACKET | CLOEXEC_NONBLOCK)),
         Call("socket", (AF_UNIX | RUBBISH, STREAM)),
@@ -239,7 +242,7 @@ DENIED_CALLS = {
         *(Call(name, (4711,)) for name in PLACEMENT.split()),
         *(Call("ioctl", (3, request | upper)) for upper in (0, RUBBISH) for request in FILE_IOCTLS),
     ],
-    ("superuser",): [*mode_changes(SET_GID), *mode_changes(SET_UID | SET_GID)],
+    FOR_ROOT: [*mode_changes(SET_GID), *mode_changes(SET_UID | SET_GID)],
     ("grouped",): [
         *(Call("setpriority", (1 | upper, 0 | upper, 7)) for upper in (0, RUBBISH)),
         *(Call("ioprio_set", (2 | upper, 0 | upper, 7)) for upper in (0, RUBBISH)),
@@ -258,7 +261,6 @@ DENIED_CALLS = {
 ALLOWED_CALLS = {
     BASES: [
         *mode_changes(0o1022),
-        *mode_changes(SET_GID),
         *creations(0o1022),
         Call("openat", (HERE, ADDRESS, 0, 0o7777)),
         Call("openat", (HERE, ADDRESS, 0o2200000, 0o7777)),
@@ -270,8 +272,8 @@ ALLOWED_CALLS = {
         Call("sendto", (3, ADDRESS, 5, 0x4000, 0, 0)),
         *(Call(name) for name in ORDINARY.split()),
     ],
-    ("offline",): [Call("socket", (AF_UNIX, kind)) for kind in (STREAM, SEQPACKET, STREAM | CLOEXEC_NONBLOCK)],
-    ("online",): [
+    OFFLINE: [Call("socket", (AF_UNIX, kind)) for kind in (STREAM, SEQPACKET, STREAM | CLOEXEC_NONBLOCK)],
+    ONLINE: [
         *(
             Call("socket", (family, kind | CLOEXEC_NONBLOCK, protocol))
             for family in (AF_INET, AF_INET6)
@@ -305,7 +307,7 @@ ALLOWED_CALLS = {
         Call("kill", (0, 15)),
     ],
     ("leashed",): [Call("kill", (pid, number)) for pid, number in ((0, 0), (7, 9), (-7, 9), (-1, 9))],
-    ("superuser",): [*mode_changes(0o1022), *mode_changes(SET_UID), *creations(SET_GID)],
+    FOR_USERS: mode_changes(SET_GID),
     ("frozen",): [Call(name) for name in "openat write ftruncate getxattr fgetxattr flock mkdirat statx".split()],
 }
 

@@ -18,10 +18,24 @@ from pycodex.protocol.events.turn import SessionConfigured, ShutdownComplete, Ta
 from pycodex.protocol.ops import Answer, UserTurn
 from pycodex.protocol.user_input import Text
 from pycodex.supervisor.model.scripted import Hold, Reply, Request, call, done, refuse, say
+from pycodex.supervisor.policy.rule_files import load_rules
 from pycodex.supervisor.rollout.listing import Filters
 from pycodex.supervisor.rollout.reader import RolloutUnreadable
 from pycodex.supervisor.tools.dynamic_tools import BadDeclaration
-from support.engine import Place, Talk, line_kinds, lines_of, of_kind, open_engine, open_place, outputs, run, said
+from support.approvals import Person, amending, granular
+from support.engine import (
+    Engine,
+    Place,
+    Talk,
+    line_kinds,
+    lines_of,
+    of_kind,
+    open_engine,
+    open_place,
+    outputs,
+    run,
+    said,
+)
 from support.marked import Mark
 from support.waiting import eventually_async
 
@@ -537,3 +551,165 @@ async def test_provider_is_told_how_to_search(
         (request,) = engine.server.requests
         found = [tool for tool in request.body["tools"] if tool["type"] == "web_search"]
         assert found == [{"type": "web_search", **entry} for entry in entries]
+
+
+# What a person has allowed
+
+UNTRUSTED = {"sandbox_mode": "workspace-write", "approval_policy": "untrusted"}
+SAVED = 'Approved command prefix saved:\n- ["touch"]'
+
+
+def touching(*names: str) -> list[Reply]:
+    """A response for each; all are asked about unless something is allowed."""
+    return [Reply(parts=run(f"touch {name}", name)) for name in names]
+
+
+def made(place: Place) -> set[str]:
+    """All that was touched, in the workspace or beside it."""
+    return {path.name for folder in (place.workspace, place.workspace.parent) for path in folder.glob("made-*")}
+
+
+async def started_with_rules(engine: Engine, **flags: Any) -> Talk:
+    """A thread that is given the rules of the home, as a front-end does."""
+    config = engine.config(**flags)
+    rules = load_rules(config, system_dir=str(engine.place.home / "no-system"))
+    return await engine.talk_with(await engine.threads.start(config, source="exec", rules=rules))
+
+
+async def test_prefix_allowed_for_good_holds_at_once_and_for_threads_to_come(place: Place) -> None:
+    script = touching("made-1", "../made-2")
+    async with open_engine(place, [*script, Reply(parts=say("one")), *touching("../made-3")]) as engine:
+        person = Person(await engine.start(**UNTRUSTED), [amending("touch")])
+        await person.turn("go")
+        assert [request.call_id for request in person.asked] == ["made-1"]
+        # Once, where it happened, and from then on.
+        first, second, third = (said(sent, "developer") for sent in engine.inputs)
+        assert (first.count(SAVED), second.count(SAVED), third.count(SAVED)) == (0, 1, 1)
+        assert (place.home / "rules" / "default.rules").read_text() == (
+            'prefix_rule(pattern=["touch"], decision="allow")\n'
+        )
+        await Person(await started_with_rules(engine, **UNTRUSTED)).turn("go")
+    assert made(place) == {"made-1", "made-2", "made-3"}
+    assert line_kinds(lines_of(place.sessions()[0])).count("message:developer") == 2
+
+
+async def test_prefix_allowed_in_one_thread_is_asked_about_in_another_that_runs(place: Place) -> None:
+    async with open_engine(place, by_turn) as engine:
+        one, other = Person(await engine.start(**UNTRUSTED)), Person(await engine.start(**UNTRUSTED))
+        one.answers += [amending("touch")]
+        other.answers += ["denied"]
+        await one.turn("touch made-1")
+        await other.turn("touch made-2")
+        assert (len(one.asked), len(other.asked)) == (1, 1)
+    assert made(place) == {"made-1"}
+
+
+def by_turn(request: Request) -> Reply:
+    """Run what the person says, and then say so."""
+    items = request.body["input"]
+    if items[-1]["type"] == "function_call_output" or said(items[-1:], "developer"):
+        return Reply(parts=say("done"))
+    return Reply(parts=run(said(items, "user")[-1]))
+
+
+async def test_what_is_allowed_for_the_session_is_not_for_other_threads_nor_for_later(place: Place) -> None:
+    async with open_engine(place, by_turn) as engine:
+        first = Person(await engine.start(**UNTRUSTED), ["approved_for_session"])
+        await first.turn("touch made-1")
+        await first.turn("touch made-1")
+        assert len(first.asked) == 1
+        second = Person(await engine.start(**UNTRUSTED), ["denied"])
+        await second.turn("touch made-1")
+        assert len(second.asked) == 1
+        path, thread_id = first.talk.thread.rollout_path, first.talk.thread.thread_id
+    assert path is not None
+    async with open_engine(place, by_turn) as engine:
+        again = Person(await engine.resume(path, **UNTRUSTED), ["denied"])
+        assert again.talk.thread.thread_id == thread_id
+        await again.turn("touch made-1")
+        assert len(again.asked) == 1
+
+
+async def test_thread_resumes_after_a_declined_call(place: Place) -> None:
+    async with open_engine(place, touching("made-1")) as engine:
+        await Person(await engine.start(**UNTRUSTED), ["denied"]).turn("go")
+        told = outputs(engine.inputs[1])
+        assert "rejected by user" in told["made-1"]
+    assert line_kinds(place.lines()) == [
+        "session_meta",
+        "task_started",
+        "message:developer",
+        "message:user",
+        "turn_context",
+        "message:user",
+        "user_message",
+        "token_count",
+        "function_call",
+        "token_count",
+        "function_call_output",
+        "token_count",
+        "agent_message",
+        "message:assistant",
+        "token_count",
+        "task_complete",
+    ]
+    (path,) = place.sessions()
+    async with open_engine(place, touching("made-2")) as engine:
+        person = Person(await engine.resume(path, **UNTRUSTED), ["approved"])
+        events = await person.turn("more")
+        assert events[-1].last_agent_message == "done"
+        assert outputs(engine.inputs[0]) == told
+        assert [request.call_id for request in person.asked] == ["made-2"]
+    calls = [line["payload"] for line in place.lines() if line["payload"].get("type", "").startswith("function_call")]
+    assert [(item["type"], item["call_id"]) for item in calls] == [
+        ("function_call", "made-1"),
+        ("function_call_output", "made-1"),
+        ("function_call", "made-2"),
+        ("function_call_output", "made-2"),
+    ]
+    assert made(place) == {"made-2"}
+
+
+async def test_thread_that_ended_while_it_asked_is_resumed_with_an_aborted_call(place: Place) -> None:
+    async with open_engine(place, touching("made-1")) as engine:
+        talk = await engine.start(**UNTRUSTED)
+        await talk.say("go")
+        await Person(talk).questions(1)
+    (path,) = place.sessions()
+    async with open_engine(place, []) as engine:
+        await (await engine.resume(path, **UNTRUSTED)).turn("more")
+        assert outputs(engine.inputs[0])["made-1"].startswith("aborted by user after ")
+    assert made(place) == set()
+
+
+async def test_policy_of_a_turn_decides_what_is_asked(place: Place) -> None:
+    """As it is recorded of others: safe, opaque, plain; then nothing; then what may not be asked."""
+    commands = ("ls", "cat a | head -1 && pwd >/dev/null", "touch made-1", "touch made-2", "rm -rf made-1")
+    script = [Reply(parts=run(command, command)) for command in commands[:3]] + [Reply(parts=say("x"))]
+    script += [Reply(parts=run(commands[3], commands[3])), Reply(parts=say("y"))]
+    script += [Reply(parts=run(commands[4], commands[4])), Reply(parts=say("z"))]
+    async with open_engine(place, script) as engine:
+        person = Person(await engine.start(**UNTRUSTED), ["approved", "approved"])
+        await person.turn("one")
+        assert [request.call_id for request in person.asked] == list(commands[1:3])
+        await person.turn("two", approval_policy="on-request")
+        await person.turn("three", approval_policy=granular(rules=True))
+        assert len(person.asked) == 2
+        assert "Granular.sandbox_approval is false" in outputs(engine.inputs[-1])[commands[4]]
+    assert made(place) == {"made-1", "made-2"}
+
+
+async def test_rules_of_the_home_hold_in_every_policy(place: Place) -> None:
+    rules = place.home / "rules"
+    rules.mkdir()
+    (rules / "a.rules").write_text(
+        'prefix_rule(pattern=["touch"])\nprefix_rule(pattern=["cp"], decision="forbidden", justification="no copies")\n'
+    )
+    (place.workspace / "a").touch()
+    for policy in ("untrusted", "never"):
+        script = [Reply(parts=run(f"touch ../made-{policy}")), Reply(parts=run("cp a made-copy", "cp"))]
+        async with open_engine(place, script) as engine:
+            person = Person(await started_with_rules(engine, sandbox_mode="read-only", approval_policy=policy))
+            await person.turn("go")
+            assert "rejected: no copies" in outputs(engine.inputs[2])["cp"]
+    assert made(place) == {"made-untrusted", "made-never"}

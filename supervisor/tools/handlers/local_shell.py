@@ -33,10 +33,10 @@ class LocalShell:
             return await Shell(name=NAME).run(call, scope)
         if not call.call_id:
             raise ModelFacing("LocalShellCall without call_id or id")
-        return await carry_out(_wish(call.action), call, scope)
+        return await carry_out(wish_of(call.action), call, scope)
 
 
-def _wish(action: Mapping[str, Any]) -> Wish:
+def wish_of(action: Mapping[str, Any]) -> Wish:
     """`env` and `user` are passed over."""
     if action.get("type") != "exec":
         raise _bad("type", "exec")

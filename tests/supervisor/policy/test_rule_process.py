@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pycodex.supervisor.policy.rule_language import RuleError, Source
-from pycodex.supervisor.policy.rule_process import MOST_ANSWER_BYTES, evaluated
+from pycodex.supervisor.policy.rule_process import MOST_ANSWER_BYTES, evaluated, evaluated_with_calls, places_of
 from pycodex.supervisor.policy.rules import HostExecutable, NetworkRule, PrefixRule, Rules
 
 
@@ -32,9 +32,38 @@ def test_everything_that_texts_say_comes_back() -> None:
     )
 
 
+LOOPED = """\
+def asked(program):
+    prefix_rule([program], "prompt")
+
+for program in ("a", "b"):
+    asked(program)
+
+prefix_rule([["c", "d"], "x"]); prefix_rule(["e"])
+"""
+
+
+def test_every_rule_is_known_by_its_call_and_every_call_by_its_place() -> None:
+    given = sources('host_executable("z", [])\nprefix_rule(["z"])\n', "", LOOPED)
+    rules, calls = evaluated_with_calls(given)
+    assert [rule.program for rule in rules.prefix_rules] == ["z", "a", "b", "c", "d", "e"]
+    assert calls == ((0, 0), (2, 0), (2, 1), (2, 2), (2, 2), (2, 3))
+    assert places_of(calls, given) == [(2, 1), (2, 5), (2, 5), (7, 1), (7, 1), (7, 33)]
+
+
+def test_place_of_a_call_that_is_not_there_is_not_known() -> None:
+    assert places_of([(0, 1), (0, 0)], sources("prefix_rule(['a'])")) == [(None, None), (1, 1)]
+
+
+def test_places_that_take_too_long_to_find_are_not_told() -> None:
+    one_long_step = "x = 1 << 100000\nfor i in range(7):\n  x = x * x\ny = str(x)\n"
+    assert places_of([(0, 0)], sources(one_long_step), most_seconds=0.5) == [(None, None)]
+
+
 def test_no_texts_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nonexistent")
     assert evaluated([]) == Rules()
+    assert places_of([], sources("prefix_rule(['a'])")) == []
 
 
 def test_error_comes_back_with_its_place() -> None:

@@ -9,13 +9,16 @@ import trio
 import trio.testing
 
 from pycodex.protocol.errors import UserFacing
+from pycodex.protocol.events.approval import ExecApprovalRequest
 from pycodex.protocol.events.error import ErrorEvent, StreamError
 from pycodex.protocol.events.exec import ExecCommandBegin, ExecCommandEnd
 from pycodex.protocol.events.message import AgentMessage, AgentMessageContentDelta
+from pycodex.protocol.events.patch import PatchApplyEnd
 from pycodex.protocol.events.turn import ShutdownComplete, TaskComplete, TaskStarted, TokenCount, TurnAborted
 from pycodex.protocol.ops import Answer, CleanBackgroundTerminals, Shutdown, UserTurn
 from pycodex.protocol.user_input import Text
-from pycodex.supervisor.model.scripted import Hold, Reply, Until, call, say
+from pycodex.supervisor.model.scripted import Hold, Reply, Until, call, custom, say
+from support.approvals import Person
 from support.engine import Place, Talk, kinds, line_kinds, lines_of, of_kind, open_engine, outputs, plan, run, said
 from support.marked import Mark
 from support.waiting import eventually_async
@@ -292,3 +295,176 @@ async def test_queue_of_wishes_is_taken_in_order(place: Place) -> None:
         assert [end.turn_id for end in ends] == ids
         (path,) = place.sessions()
         assert len([line for line in lines_of(path) if line["payload"].get("type") == "turn_aborted"]) == 20
+
+
+# Questions to the person
+
+TOUCH = {"a": "touch a", "b": "touch b"}
+UNTRUSTED = {"sandbox_mode": "workspace-write", "approval_policy": "untrusted"}
+
+
+def asking(*names: str) -> Reply:
+    """One response in which the model runs these, all of which are asked about."""
+    return Reply(parts=[event for name in names for event in run(TOUCH[name], name)])
+
+
+def made(place: Place) -> set[str]:
+    return {name for name in TOUCH if (place.workspace / name).exists()}
+
+
+@pytest.mark.parametrize(
+    ("decision", "output", "effect"),
+    [
+        ("approved", "Process exited with code 0", {"a"}),
+        (
+            "denied",
+            (
+                "exec_command failed for `/bin/bash -c 'touch a'`: "
+                'CreateProcess { message: "Rejected(\\"rejected by user\\")" }'
+            ),
+            set[str](),
+        ),
+    ],
+    ids=["yes", "no"],
+)
+async def test_turn_goes_on_after_an_answer(place: Place, decision: str, output: str, effect: set[str]) -> None:
+    async with open_engine(place, [asking("a")]) as engine:
+        person = Person(await engine.start(**UNTRUSTED), [decision])
+        events = await person.turn("go")
+        assert events[-1].last_agent_message == "done"
+        told = [kind for kind in kinds(events) if kind.startswith("exec_") and not kind.endswith("_delta")]
+        assert told == ["exec_approval_request", "exec_command_begin", "exec_command_end"]
+        assert output in outputs(engine.inputs[1])["a"]
+    assert made(place) == effect
+    assert [request.call_id for request in person.asked] == ["a"]
+
+
+async def test_cancel_ends_the_turn_and_the_model_learns_of_it_with_the_next(place: Place) -> None:
+    patch = "*** Begin Patch\n*** Add File: b\n+x\n*** End Patch\n"
+    script = [
+        asking("a"),
+        Reply(parts=call("shell", {"command": ["touch", "a"]}, "s")),
+        Reply(parts=custom("apply_patch", patch, "p")),
+    ]
+    async with open_engine(place, script) as engine:
+        person = Person(await engine.start(**UNTRUSTED), ["abort"] * 3)
+        for text in ("one", "two", "three"):
+            events = await person.turn(text)
+            assert isinstance(events[-1], TurnAborted)
+            assert events[-1].reason == "interrupted"
+            (end,) = of_kind(events, ExecCommandEnd | PatchApplyEnd)
+            assert end.status == "declined"
+        assert line_kinds(place.lines())[-3:] == ["custom_tool_call_output", "message:user", "turn_aborted"]
+        events = await person.turn("four")
+        assert events[-1].last_agent_message == "done"
+        items = engine.inputs[3]
+        answers = {item["call_id"]: item["output"] for item in items if item["type"].endswith("_output")}
+        assert list(answers) == ["a", "s", "p"]
+        assert answers["a"].startswith("aborted by user after ")
+        assert answers["s"].startswith("Wall time: ")
+        assert answers["s"].endswith(" seconds\naborted by user")
+        assert answers["p"].startswith("aborted by user after ")
+        assert sum(text.startswith(MARKER) for text in said(items, "user")) == 3
+    assert made(place) == set()
+
+
+async def test_interrupt_while_asked_ends_the_turn_and_a_late_answer_is_nothing(place: Place) -> None:
+    async with open_engine(place, [asking("a"), asking("b")]) as engine:
+        talk = await engine.start(**UNTRUSTED)
+        person = Person(talk, ["approved"])
+        turn_id = await talk.say("go")
+        (request,) = await person.questions(1)
+        await aborted(talk, turn_id)
+        await person.answer(request.call_id, "approved")
+        events = await person.turn("again")
+        assert events[-1].last_agent_message == "done"
+        assert outputs(engine.inputs[1])["a"].startswith("aborted by user after ")
+        assert of_kind(talk.events, ExecCommandBegin)[0].call_id == "b"
+    assert made(place) == {"b"}
+
+
+async def test_questions_are_open_beside_each_other_and_answered_in_any_order(place: Place) -> None:
+    async with open_engine(place, [asking("a", "b")]) as engine:
+        talk = await engine.start(**UNTRUSTED)
+        person = Person(talk)
+        await talk.say("go")
+        assert {request.call_id for request in await person.questions(2)} == {"a", "b"}
+        await person.answer("b", "approved")
+        end = await talk.until(ExecCommandEnd)
+        assert (end.call_id, end.status, made(place)) == ("b", "completed", {"b"})
+        await person.answer("a", "denied")
+        end = await talk.until(ExecCommandEnd)
+        assert (end.call_id, end.status) == ("a", "declined")
+        await talk.ended()
+        told = outputs(engine.inputs[1])
+        assert list(told) == ["a", "b"]
+        assert "rejected by user" in told["a"]
+        assert "Process exited with code 0" in told["b"]
+    assert made(place) == {"b"}
+
+
+async def test_cancel_takes_back_the_other_questions(place: Place) -> None:
+    async with open_engine(place, [asking("a", "b")]) as engine:
+        talk = await engine.start(**UNTRUSTED)
+        person = Person(talk)
+        await talk.say("go")
+        await person.questions(2)
+        await person.answer("b", "abort")
+        assert isinstance((await talk.ended())[-1], TurnAborted)
+        await person.answer("a", "approved")
+        await talk.turn("again")
+        told = outputs(engine.inputs[1])
+        assert [text.startswith("aborted by user after ") for text in told.values()] == [True, True]
+        assert [end.call_id for end in of_kind(talk.events, ExecCommandEnd)] == ["b"]
+    assert made(place) == set()
+
+
+async def test_second_answer_to_the_same_question_is_nothing(place: Place) -> None:
+    async with open_engine(place, [asking("a"), asking("b")]) as engine:
+        talk = await engine.start(**UNTRUSTED)
+        person = Person(talk)
+        await talk.say("go")
+        await person.questions(1)
+        for decision in ("denied", "approved", "abort"):
+            await person.answer("a", decision)
+        await person.questions(1)
+        await person.answer("b", "approved")
+        assert isinstance((await talk.ended())[-1], TaskComplete)
+    assert made(place) == {"b"}
+
+
+async def test_shutdown_while_asked_ends_in_good_order(place: Place) -> None:
+    async with open_engine(place, [asking("a")]) as engine:
+        talk = await engine.start(**UNTRUSTED)
+        await talk.say("go")
+        await Person(talk).questions(1)
+        await talk.thread.shut_down()
+        rest = await talk.rest()
+        assert [kind for kind in kinds(rest) if kind != "token_count"] == ["turn_aborted", "shutdown_complete"]
+        assert line_kinds(place.lines())[-3:] == ["function_call_output", "message:user", "turn_aborted"]
+    assert made(place) == set()
+
+
+async def test_turn_that_is_wished_right_after_a_cancel_is_a_turn(place: Place) -> None:
+    async with open_engine(place, [asking("a")]) as engine:
+        talk = await engine.start(**UNTRUSTED)
+        await talk.say("go")
+        await Person(talk).questions(1)
+        await talk.thread.submit(Answer(request_id="a", value="abort"))
+        next_id = await talk.say("next")
+        await talk.until(TurnAborted)
+        await trio.testing.wait_all_tasks_blocked()
+        await talk.thread.submit(Shutdown())
+        rest = await talk.rest()
+        assert [event.turn_id for event in of_kind(rest, TaskStarted)] == [next_id]
+
+
+async def test_no_two_open_questions_have_the_same_id(place: Place) -> None:
+    async with open_engine(place, [Reply(parts=[*run("touch a", "same"), *run("touch b", "same")])]) as engine:
+        person = Person(await engine.start(**UNTRUSTED), ["approved"] * 2)
+        await person.turn("go")
+        open_questions = 0
+        for event in person.talk.events:
+            open_questions += isinstance(event, ExecApprovalRequest)
+            open_questions -= isinstance(event, ExecCommandEnd)
+            assert open_questions <= 1

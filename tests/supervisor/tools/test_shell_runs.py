@@ -23,6 +23,7 @@ from pycodex.protocol.permissions import Permissions
 from pycodex.supervisor.tools.shell_answer import structured
 from pycodex.supervisor.tools.shell_runs import KEPT_BYTES, MAX_DELTAS, Deltas, Wish, carry_out, shares
 from pycodex.supervisor.tools.tool import ToolAnswer, ToolCall
+from support.approvals import BEGIN, FAILED, REQUEST, thinking, told_kinds
 from support.marked import Mark
 from support.orders import signal_all
 from support.pools import Pools, alive, workers_of
@@ -39,10 +40,11 @@ class Runs:
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
+        self.scope = bench.scope
 
     async def argv(self, *argv: str, **wish: Any) -> ToolAnswer:
         call = ToolCall(FUNCTION_CALL, "call-1", "shell", "")
-        return await carry_out(Wish(argv=argv, layout=structured, **wish), call, self.bench.scope)
+        return await carry_out(Wish(argv=argv, layout=structured, **wish), call, self.scope)
 
     async def text(self, *argv: str, **wish: Any) -> str:
         output = (await self.argv(*argv, **wish)).output
@@ -492,6 +494,27 @@ async def test_escalation_needs_nobody_where_there_is_no_sandbox(opened: Opened,
     async with opened(FULL_ACCESS, {"approval_policy": "on-request"}) as runs:
         assert await runs.script("touch file", asked="require_escalated") == (0, "")
     assert (workspace / "file").exists()
+
+
+async def test_second_run_that_cannot_begin_is_told_to_have_ended(opened: Opened, workspace: Path) -> None:
+    folder = workspace / "sub"
+    folder.mkdir()
+    async with opened(turn={"approval_policy": "on-failure"}) as runs:
+        runs.bench.decisions += ["approved"]
+        runs.scope = thinking(runs.bench, folder.rmdir)
+        answer = await runs.argv("touch", "../../made", workdir="sub")
+        assert told_kinds(runs.bench.events) == [BEGIN, REQUEST, FAILED]
+        assert told_as_failure(runs, NOT_FOUND)
+    assert answer.output == NOT_FOUND
+
+
+async def test_pieces_of_both_runs_are_told_and_the_end_tells_the_last(opened: Opened, workspace: Path) -> None:
+    async with opened(turn={"approval_policy": "on-failure"}) as runs:
+        runs.bench.decisions += ["approved"]
+        assert await runs.script("echo said; touch ../made") == (0, "said\n")
+        assert said_in_deltas(runs.bench, STDOUT) == b"said\n" * 2
+        assert (runs.end()["stdout"], runs.end()["stderr"]) == ("said\n", "")
+    assert (workspace.parent / "made").exists()
 
 
 NOT_ENABLED = (
