@@ -4,10 +4,15 @@ import itertools
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
+import trio
+from trio_websocket import open_websocket_url
 
+from pycodex.supervisor.frontends.app_server.listening import listen
 from pycodex.supervisor.model.scripted import Reply, Request, say, serve_script
 from support.app_fuzz import THREAD, mutated, odd_messages
 from support.app_server import Client, open_app_server
@@ -73,6 +78,36 @@ async def test_odd_messages_to_a_real_server(place: Place, scale: Callable[[int,
         async with running_app_server(place) as server:
             client = await server.client.hello()
             await check_answers(client, odd_messages(scale(300, 5000)))
+
+
+UPGRADE = (
+    b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+FRAMES = b"\x81\x82abcd\x1a\x1f" + b"\x89\x80abcd" + b"\x88\x80abcd"
+
+
+@pytest.mark.timeout(1800)
+async def test_broken_handshakes_and_frames(place: Place, scale: Callable[[int, int], int]) -> None:
+    chooser = random.Random(5)
+    async with open_app_server(place, reply) as scratch:
+        url = await scratch.nursery.start(partial(listen, "ws://127.0.0.1:0", scratch.server))
+        port = int(url.rpartition(":")[2])
+        for _ in range(scale(100, 2000)):
+            head = UPGRADE if chooser.randrange(2) else mutated([UPGRADE.replace(b"\n", b"")], chooser)
+            frames = FRAMES if chooser.randrange(4) == 0 else mutated([FRAMES], chooser)
+            stream = await trio.open_tcp_stream("127.0.0.1", port)
+            await stream.send_all(head.replace(b"\r", b"\r\n").replace(b"\n\n", b"\n") + frames)
+            with suppress(trio.BrokenResourceError):
+                if chooser.randrange(2):
+                    await stream.send_eof()
+                    while await stream.receive_some():
+                        pass
+            await trio.aclose_forcefully(stream)
+        async with open_websocket_url(url) as socket:
+            hello = {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "sane", "version": "1"}}}
+            await socket.send_message(json.dumps(hello))
+            assert "result" in json.loads(await socket.get_message())
 
 
 @pytest.mark.timeout(1800)

@@ -4,6 +4,7 @@ Owns who may connect, and the end: the first signal lets running turns finish, t
 """
 
 import ipaddress
+import logging
 import os
 import secrets
 import signal
@@ -27,6 +28,8 @@ HEAD_TIMEOUT_S = 10.0
 TOKEN_FILE = "app-server-token"
 UNIX = "unix://"
 WEBSOCKET = "ws://"
+
+logger = logging.getLogger("pycodex.app_server")
 
 
 async def serve_listening(url: str, open_server: "Callable[[], AbstractAsyncContextManager[AppServer]]") -> None:
@@ -162,7 +165,8 @@ async def _received(stream: trio.abc.Stream) -> bytes | bytearray:
 async def _greet(server: "AppServer", token: str | None, stream: trio.SocketStream, first: bytes = b"") -> None:
     try:
         data = await _head(stream, first)
-        status = http_head.refusal(http_head.parse(data), token)
+        head = http_head.parse(data) if http_head.END in data else None
+        status = http_head.refusal(head, token)
         if status is None:
             await _serve_websocket(server, stream, data)
         else:
@@ -192,9 +196,16 @@ async def _serve_websocket(server: "AppServer", stream: trio.SocketStream, data:
 
     try:
         async with trio.open_nursery() as nursery:
-            wire = await accepted(nursery, data, stream)
-            await server.serve(wire)
+            wire = None
+            # What begins like an upgrade need not become one.
+            with trio.move_on_after(HEAD_TIMEOUT_S):
+                wire = await accepted(nursery, data, stream)
+            if wire is not None:
+                await server.serve(wire)
             nursery.cancel_scope.cancel()
-    except* (ConnectionClosed, trio.BrokenResourceError):
+    except* (ConnectionClosed, trio.BrokenResourceError, trio.ClosedResourceError):
         # It broke off before it became one.
         pass
+    except* Exception as errors:
+        # The library chokes on some of what can be sent; that must not end the server.
+        logger.warning("a WebSocket failed", exc_info=errors)
