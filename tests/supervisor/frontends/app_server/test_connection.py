@@ -8,7 +8,7 @@ import pytest
 import trio
 import trio.testing
 
-from pycodex.supervisor.frontends.app_server import connection
+from pycodex.supervisor.frontends.app_server import connection, server
 from pycodex.supervisor.frontends.app_server.connection import MAX_UNDER_WAY, MAX_WAITING_REQUESTS
 from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, OVERLOADED, Caller, Json, Method
 from pycodex.supervisor.frontends.app_server.methods import table
@@ -208,6 +208,17 @@ async def test_client_that_does_not_read_is_dropped_and_nobody_waits_for_it(
             messages = await client.turn(thread_id, "hi")
             assert "item/completed agentMessage" in told(messages)
         assert len(live.followers) == 1
+
+
+async def test_client_that_does_not_read_does_not_hold_up_the_end(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "PATIENCE_S", 0.01)
+    hello = {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "deaf", "version": "1"}}}
+    async with open_app_server(place, []) as scratch:
+        scratch.nursery.start_soon(scratch.server.serve, DeafWire([json.dumps(hello).encode()]))
+        await trio.testing.wait_all_tasks_blocked()
+        await scratch.server.finished()
 
 
 async def test_thread_ends_with_its_last_follower(place: Place) -> None:
