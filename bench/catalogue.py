@@ -2,6 +2,7 @@
 
 from bench.figures import Topic
 from bench.topics import (
+    app_server,
     cold_start,
     concurrency,
     decision,
@@ -29,6 +30,7 @@ TOPICS: tuple[Topic, ...] = (
     sandbox_command.TOPIC,
     exec_turn.TOPIC,
     tool_calls.TOPIC,
+    app_server.TOPIC,
     decision.TOPIC,
     imports.TOPIC,
 )

@@ -16,8 +16,15 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 _INT64 = range(-(1 << 63), 1 << 63)
+_INFINITY = float("inf")
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+def _refuse_constant(name: "str") -> "Any":
+    raise ValueError(f"{name} is no JSON")
+
+
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
 class Request(Record):
@@ -53,7 +60,7 @@ Message = Request | Notification | Response | Failure
 def decode(data: "bytes | str") -> "Message | None":
     """None for what is no message; nobody can be told, as it names no request."""
     try:
-        raw = json.loads(data)
+        raw = _decode(data if isinstance(data, str) else data.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
     if type(raw) is not dict:
@@ -79,8 +86,21 @@ def _id(value: object) -> "RequestId | None":
 
 def encode(message: "Json") -> bytes:
     """Without the end of a line."""
+    try:
+        text = _encode(message)
+    except ValueError:
+        text = _encode(_finite(message))
     # Half a surrogate pair is no character; nobody could read a line that held one.
-    return _encode(message).encode("utf-8", "replace")
+    return text.encode("utf-8", "replace")
+
+
+def _finite(value: "Any") -> "Any":
+    """Without numbers that JSON cannot tell, which a model may have sent nevertheless: null stands for them."""
+    if type(value) is dict:
+        return {key: _finite(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return [_finite(item) for item in value]
+    return None if type(value) is float and not -_INFINITY < value < _INFINITY else value
 
 
 def answer(request_id: "RequestId", result: "Any") -> "Json":

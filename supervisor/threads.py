@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from pycodex.supervisor.rollout.listing import Filters, Page
     from pycodex.supervisor.rollout.reader import Replayed
 
+_LONG_FILE_BYTES = 4 << 20
+
 logger = logging.getLogger("pycodex.threads")
 
 
@@ -196,10 +198,8 @@ class ThreadManager:
         self, config: Config, path: str, *, rules: Rules | None = None, terms: Terms = _PLAIN_TERMS
     ) -> CodexThread:
         """Go on with the thread of a session file. Raises RolloutUnreadable or RolloutUnwritable."""
-        from pycodex.supervisor.rollout.reader import replay
-
         async with self._resuming:
-            stored = replay(path)
+            stored = await _replayed(path)
             running = self._threads.get(stored.meta.id)
             if running is not None:
                 return running
@@ -220,9 +220,9 @@ class ThreadManager:
         terms: Terms = _PLAIN_TERMS,
     ) -> CodexThread:
         """A new thread that begins with what another one holds."""
-        from pycodex.supervisor.rollout.reader import fork_lines, replay
+        from pycodex.supervisor.rollout.reader import fork_lines
 
-        stored = replay(path)
+        stored = await _replayed(path)
         model = ThreadModel(config)
         instructions = model.instructions(config, stored.meta.base_instructions)
         meta = self._meta(config, new_thread_id(), source=source, instructions=instructions, terms=terms).replace(
@@ -440,6 +440,21 @@ def _taken_back(turns: int) -> "Iterator[RolloutLine]":
 def _tell_context(state: ThreadState) -> None:
     turn = state.turns.turn(state.settings, turn_id=new_turn_id(), output_schema=None)
     state.reference_context = tell_context(state.journal, turn, state.around)
+
+
+async def _replayed(path: str) -> "Replayed":
+    """Reading a long file takes its time, and other threads have work to do."""
+    from pycodex.supervisor.rollout.reader import replay
+
+    return await trio.to_thread.run_sync(replay, path) if _is_long(path) else replay(path)
+
+
+def _is_long(path: str) -> bool:
+    try:
+        return os.path.getsize(path) > _LONG_FILE_BYTES
+    except OSError:
+        # Whoever reads it says what is wrong.
+        return False
 
 
 def _origin_of(stored: "Replayed", file: RolloutWriter, instructions: str) -> _Origin:

@@ -19,6 +19,10 @@ from pycodex.protocol.jsonrpc import Failure, Notification, Request, Response, a
         b'{"id":1.5,"result":1}',
         b"\xff",
         b"[" * 9999,
+        b'{"id":1,"result":NaN}',
+        b'{"id":1,"result":-Infinity}',
+        '{"id":1,"result":1}'.encode("utf-16"),
+        b'{"id":1,"result":' + b"1" * 5000 + b"}",
     ],
 )
 def test_what_is_no_message_is_nothing(line: bytes) -> None:
@@ -53,3 +57,8 @@ def test_errors_say_only_what_there_is_to_say() -> None:
 
 def test_half_a_character_does_not_break_the_line() -> None:
     assert json.loads(encode({"text": "\ud800ü\n"})) == {"text": "?ü\n"}
+
+
+def test_numbers_that_json_cannot_tell_are_null() -> None:
+    message = {"params": [float("inf"), {"a": float("nan"), "b": 1.5}]}
+    assert json.loads(encode(message)) == {"params": [None, {"a": None, "b": 1.5}]}

@@ -17,6 +17,7 @@ from pycodex.protocol.events.message import AgentMessage
 from pycodex.protocol.events.turn import SessionConfigured, ShutdownComplete, TaskComplete, TokenCount, TurnAborted
 from pycodex.protocol.ops import Answer, UserTurn
 from pycodex.protocol.user_input import Text
+from pycodex.supervisor import threads
 from pycodex.supervisor.model.scripted import Hold, Reply, Request, call, done, refuse, say
 from pycodex.supervisor.policy.rule_files import load_rules
 from pycodex.supervisor.rollout.listing import Filters
@@ -103,7 +104,11 @@ async def test_ephemeral_thread_writes_no_file(place: Place) -> None:
         assert said(engine.inputs[1], "assistant") == ["done"]
 
 
-async def test_resumed_thread_goes_on_where_it_ended(place: Place) -> None:
+@pytest.mark.parametrize("long_file_bytes", [0, 1 << 30])
+async def test_resumed_thread_goes_on_where_it_ended(
+    place: Place, long_file_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "_LONG_FILE_BYTES", long_file_bytes)
     async with open_engine(place, [Reply(parts=run("echo hi", "c"))]) as engine:
         talk = await engine.start()
         await talk.turn("one")

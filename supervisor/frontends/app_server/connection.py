@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pycodex.supervisor.model.headers import Identity
 
 MAX_WAITING_REQUESTS = 128
+MAX_UNDER_WAY = 256
+"""Requests of one client that are handled beside its others, as they may take long."""
 LAST_WORDS_S = 1.0
 """How long answers may take that are still under way when the client has closed its end."""
 
@@ -93,6 +95,7 @@ class Connection:
         """None until it has said hello."""
         self.outgoing = Outgoing(waits_for_reader=wire.waits_for_reader)
         self._wire = wire
+        self._under_way = 0
         self._inlet, self._inbox = trio.open_memory_channel[Message](MAX_WAITING_REQUESTS)
 
     @property
@@ -136,15 +139,17 @@ class Connection:
                     self._inlet.send_nowait(message)
                 except trio.WouldBlock:
                     if isinstance(message, Request):
-                        self._refuse(message, RpcError("Server overloaded; retry later.", code=OVERLOADED))
+                        await self.outgoing.room_for_answer()
+                        self._refuse(message, _overloaded())
                     else:
                         await self._inlet.send(message)
 
     async def _write(self) -> None:
         try:
             while True:
-                await self._wire.send(await self.outgoing.get())
-                self.outgoing.sent()
+                messages = await self.outgoing.get()
+                await self._wire.send(messages)
+                self.outgoing.sent(len(messages))
         except WireClosed:
             self.nursery.cancel_scope.cancel()
 
@@ -155,12 +160,12 @@ class Connection:
 
     async def _handle_all(self, handled: trio.Event) -> None:
         async for message in self._inbox:
-            await self.outgoing.room()
+            await self.outgoing.room_for_answer()
             match message:
                 case Request():
                     await self._handle(message)
                 case Response() | Failure():
-                    await self.server.questions.answered(message, self)
+                    await self._take_answer(message)
                 case Notification():
                     # Nothing waits for what a client may tell.
                     pass
@@ -168,15 +173,24 @@ class Connection:
 
     async def _handle(self, request: Request) -> None:
         """One after the other, but for what may take long."""
-        if dispatch.may_wait(request.method):
-            self.nursery.start_soon(self._answer, request)
-        else:
+        if not dispatch.may_wait(request.method):
             await self._answer(request)
+        elif self._under_way < MAX_UNDER_WAY:
+            self._under_way += 1
+            self.nursery.start_soon(self._answer_beside, request)
+        else:
+            self._refuse(request, _overloaded())
+
+    async def _answer_beside(self, request: Request) -> None:
+        try:
+            await self._answer(request)
+        finally:
+            self._under_way -= 1
 
     async def _answer(self, request: Request) -> None:
         call = Call(self)
         try:
-            result = await dispatch.fulfil(call, request)
+            answer = jsonrpc.encode(jsonrpc.answer(request.id, await dispatch.fulfil(call, request)))
         except RpcError as error:
             self._refuse(request, error)
         except UserFacing as error:
@@ -186,10 +200,21 @@ class Connection:
             text = f"unexpected {type(error).__name__}: {error}"
             self._refuse(request, RpcError(text, code=INTERNAL_ERROR))
         else:
-            self.send(jsonrpc.answer(request.id, result))
+            self.outgoing.put(answer)
             call.answered()
         finally:
             call.ended()
 
+    async def _take_answer(self, message: Response | Failure) -> None:
+        """To a question of ours; whatever it holds, the connection goes on."""
+        try:
+            await self.server.questions.answered(message, self)
+        except Exception:
+            logger.exception("the answer to request %r failed", message.id)
+
     def _refuse(self, request: Request, error: RpcError) -> None:
         self.send(jsonrpc.error_answer(request.id, code=error.code, message=error.message, data=error.data))
+
+
+def _overloaded() -> RpcError:
+    return RpcError("Server overloaded; retry later.", code=OVERLOADED)

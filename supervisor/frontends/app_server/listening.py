@@ -4,13 +4,14 @@ Owns who may connect, and the end: the first signal lets running turns finish, t
 """
 
 import ipaddress
+import logging
 import os
 import secrets
 import signal
 import stat
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,8 @@ WEBSOCKET = "ws://"
 
 _Demand = Callable[[trio.SocketStream], Awaitable[str | None]]
 """The token that whoever connected must know; None: none."""
+
+logger = logging.getLogger("pycodex.app_server")
 
 
 async def serve_listening(url: str, open_server: "Callable[[], AbstractAsyncContextManager[AppServer]]") -> None:
@@ -69,7 +72,8 @@ async def _listen_on_path(path: str, server: "AppServer", task_status: trio.Task
         try:
             await trio.serve_listeners(partial(_greet_path, server), [trio.SocketListener(listener)])
         finally:
-            os.unlink(path)
+            with suppress(FileNotFoundError):
+                os.unlink(path)
 
 
 async def _listen_on_address(url: str, server: "AppServer", task_status: trio.TaskStatus[str]) -> None:
@@ -154,8 +158,11 @@ async def _is_answered(path: str) -> bool:
     with trio.socket.socket(trio.socket.AF_UNIX) as probe:
         try:
             await probe.connect(path)
-        except OSError:
+        except ConnectionRefusedError:
             return False
+        except OSError:
+            # Somebody is there, but has no time.
+            return True
     return True
 
 
@@ -181,7 +188,7 @@ async def _received(stream: trio.abc.Stream) -> bytes | bytearray:
 async def _greet(server: "AppServer", demand: _Demand, stream: trio.SocketStream, first: bytes = b"") -> None:
     try:
         data = await _head(stream, first)
-        head = http_head.parse(data)
+        head = http_head.parse(data) if http_head.END in data else None
         status = http_head.refusal(head, None)
         if status is None:
             status = http_head.refusal(head, await demand(stream))
@@ -214,9 +221,16 @@ async def _serve_websocket(server: "AppServer", stream: trio.SocketStream, data:
 
     try:
         async with trio.open_nursery() as nursery:
-            wire = await accepted(nursery, data, stream)
-            await server.serve(wire)
+            wire = None
+            # What begins like an upgrade need not become one.
+            with trio.move_on_after(HEAD_TIMEOUT_S):
+                wire = await accepted(nursery, data, stream)
+            if wire is not None:
+                await server.serve(wire)
             nursery.cancel_scope.cancel()
-    except* (ConnectionClosed, trio.BrokenResourceError):
+    except* (ConnectionClosed, trio.BrokenResourceError, trio.ClosedResourceError):
         # It broke off before it became one.
         pass
+    except* Exception as errors:
+        # The library chokes on some of what can be sent; that must not end the server.
+        logger.warning("a WebSocket failed", exc_info=errors)

@@ -5,6 +5,7 @@ first, and puts what they become into the queues of the connections. Also owns w
 waits for an event. Decides nothing about the thread.
 """
 
+import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 # What is told to all connections, not only to those that follow the thread.
 _FOR_ALL = frozenset(("thread/status/changed", "account/rateLimits/updated", "deprecationNotice"))
+
+logger = logging.getLogger("pycodex.app_server")
 
 
 class Awaited:
@@ -120,7 +123,11 @@ class LiveThread:
                     await connection.outgoing.room()
                 event = await self.thread.next_event()
                 await self.gate.passed()
-                await self._take(event)
+                try:
+                    await self._take(event)
+                except Exception:
+                    # What cannot be told is a bug, but neither this thread nor any other may end by it.
+                    logger.exception("thread %s: %s could not be told", self.thread_id, type(event).__name__)
         except OutboxClosed:
             await self._ended()
 

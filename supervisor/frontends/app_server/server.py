@@ -4,6 +4,7 @@ Owns the connections, the loaded threads and the open questions, and how a confi
 `serve_stdio` and the listeners; knows no transport.
 """
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import trio
 
 from pycodex.supervisor.frontends.app_server.connection import Connection
 from pycodex.supervisor.frontends.app_server.live_thread import LiveThread
+from pycodex.supervisor.frontends.app_server.outgoing import PATIENCE_S
 from pycodex.supervisor.frontends.app_server.overrides import override_texts
 from pycodex.supervisor.frontends.app_server.questions import OpenQuestions
 from pycodex.supervisor.frontends.app_server.telling import Json
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from pycodex.supervisor.config.config import Config, Flags
     from pycodex.supervisor.workers.late_pool import PoolSource
 
+logger = logging.getLogger("pycodex.app_server")
+
 
 class LiveThreads:
     """The loaded threads by their ids."""
@@ -33,6 +37,12 @@ class LiveThreads:
 
     def get(self, thread_id: str) -> LiveThread | None:
         return self._threads.get(thread_id)
+
+    async def settled(self, thread_id: str) -> LiveThread | None:
+        """The same, but one that is about to end is waited for: nobody can join it any more."""
+        while (live := self._threads.get(thread_id)) is not None and (live.is_ending or live.is_put_aside):
+            await live.closed.wait()
+        return live
 
     def ids(self) -> list[str]:
         return sorted(self._threads)
@@ -77,17 +87,21 @@ class AppServer:
         return self.threads.pool
 
     async def serve(self, wire: Wire) -> None:
-        """One client, until it is gone."""
+        """One client, until it is gone. What goes wrong with it is no concern of the others."""
         connection = Connection(self, wire)
         self._connections[connection] = None
-        await connection.run()
+        try:
+            await connection.run()
+        except Exception:
+            logger.exception("a connection failed")
 
     async def finished(self) -> None:
         """Until no turn runs, and every client has been told of its end."""
         for live in self.live.all():
             await live.idle()
-        for connection in tuple(self._connections):
-            await connection.outgoing.empty()
+        with trio.move_on_after(PATIENCE_S):
+            for connection in tuple(self._connections):
+                await connection.outgoing.empty()
 
     def forget(self, connection: Connection) -> None:
         """It is gone: threads that nobody else follows end with it."""

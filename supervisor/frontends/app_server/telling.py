@@ -6,6 +6,7 @@ every item, whatever the engine leaves out or says twice.
 """
 
 import time
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,9 @@ Json = dict[str, Any]
 IDLE: Json = {"type": "idle"}
 SYSTEM_ERROR: Json = {"type": "systemError"}
 NOT_LOADED: Json = {"type": "notLoaded"}
+
+MAX_KEPT_OUTPUT_CHARS = 4 << 20
+"""Of the commands of a running turn, which may be many."""
 
 ON_APPROVAL = "waitingOnApproval"
 ON_USER_INPUT = "waitingOnUserInput"
@@ -47,7 +51,21 @@ class Turn:
     started_at: float = field(default_factory=time.time)
     error: Json | None = None
     items: dict[str, Json] = field(default_factory=dict)
-    """As they were last told, for those who join later."""
+    """As they were last told, for those who join later; of the oldest commands without the output."""
+    _outputs: deque[tuple[str, int]] = field(default_factory=deque)
+    _output_chars: int = 0
+
+    def keep(self, item: Json) -> None:
+        had_output = bool(self.items.get(item["id"], {}).get("aggregatedOutput"))
+        self.items[item["id"]] = item
+        size = len(item.get("aggregatedOutput") or "")
+        if size and not had_output:
+            self._outputs.append((item["id"], size))
+            self._output_chars += size
+        while self._output_chars > MAX_KEPT_OUTPUT_CHARS:
+            item_id, size = self._outputs.popleft()
+            self._output_chars -= size
+            self.items[item_id] = {**self.items[item_id], "aggregatedOutput": None}
 
     def told(self, status: str, items: list[Json] | None = None) -> Json:
         told: Json = {
@@ -145,7 +163,7 @@ class Telling:
 
     def _keep(self, item: Json, turn_id: str) -> None:
         if self.turn is not None and self.turn.turn_id == turn_id:
-            self.turn.items[item["id"]] = item
+            self.turn.keep(item)
 
 
 def _now_ms() -> int:

@@ -5,6 +5,7 @@ and written by one task.
 """
 
 import os
+from collections.abc import Sequence
 from typing import Protocol
 
 import trio
@@ -30,7 +31,7 @@ class Wire(Protocol):
         """The next message; None after the last."""
         ...
 
-    async def send(self, message: bytes) -> None:
+    async def send(self, messages: Sequence[bytes]) -> None:
         """Raises WireClosed."""
         ...
 
@@ -68,6 +69,10 @@ class Lines:
         return line or None
 
 
+def _as_lines(messages: Sequence[bytes]) -> bytes:
+    return b"\n".join((*messages, b""))
+
+
 class StdioWire:
     """Lines on two descriptors, which are left as they are: others may share them."""
 
@@ -97,8 +102,8 @@ class StdioWire:
         except OSError:
             return b""
 
-    async def send(self, message: bytes) -> None:
-        waiting = memoryview(message + b"\n")
+    async def send(self, messages: Sequence[bytes]) -> None:
+        waiting = memoryview(_as_lines(messages))
         while waiting:
             limit = _PIECE_BYTES
             try:
@@ -139,9 +144,9 @@ class StreamWire:
             self._lines.feed(bytes(data))
         return line
 
-    async def send(self, message: bytes) -> None:
+    async def send(self, messages: Sequence[bytes]) -> None:
         try:
-            await self._stream.send_all(message + b"\n")
+            await self._stream.send_all(_as_lines(messages))
         except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
             raise WireClosed from error
 

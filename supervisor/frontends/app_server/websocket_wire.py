@@ -4,6 +4,8 @@ Owns the upgrade of a connection whose head was read already, and what a closed 
 where somebody listens.
 """
 
+from collections.abc import Sequence
+
 import trio
 from trio_websocket import ConnectionClosed, WebSocketConnection, wrap_server_stream
 
@@ -48,9 +50,10 @@ class WebSocketWire:
             return None
         return message.encode("utf-8", "replace") if isinstance(message, str) else bytes(message)
 
-    async def send(self, message: bytes) -> None:
+    async def send(self, messages: Sequence[bytes]) -> None:
         try:
-            await self._connection.send_message(message.decode())
+            for message in messages:
+                await self._connection.send_message(message.decode())
         except (ConnectionClosed, trio.BrokenResourceError, trio.ClosedResourceError) as error:
             raise WireClosed from error
 

@@ -38,18 +38,22 @@ async def resume(caller: Caller, params: ThreadResumeParams) -> Json:
     if params.history is not None:
         return await _resume_history(call, params)
     if params.path is None:
-        running = call.server.live.get(checked_id(params.thread_id))
+        running = await call.server.live.settled(checked_id(params.thread_id))
         if running is not None:
             return _joined(call, running, with_turns=not params.exclude_turns)
     path = params.path if params.path is not None else path_on_disk(call, params.thread_id)
     meta = read_meta(path)
-    running = call.server.live.get(meta.id)
+    running = await call.server.live.settled(meta.id)
     if running is not None:
         return _joined(call, running, with_turns=not params.exclude_turns)
     config = thread_config(call.server, params, otherwise_cwd=meta.cwd)
     thread = await call.server.threads.resume(
         config, path, rules=loaded_rules(config), terms=_terms(call, tells_work=params.persist_extended_history)
     )
+    running = call.server.live.get(thread.thread_id)
+    if running is not None and running.thread is thread:
+        # Another client was a moment earlier.
+        return _joined(call, running, with_turns=not params.exclude_turns)
     facts = ThreadFacts.of(config, source=meta.source)
     facts.preview = first_words(path)
     return _resumed(call, thread, facts, with_turns=not params.exclude_turns)

@@ -2,13 +2,14 @@
 
 import json
 import math
+from collections.abc import Sequence
 
 import pytest
 import trio
 import trio.testing
 
-from pycodex.supervisor.frontends.app_server import connection
-from pycodex.supervisor.frontends.app_server.connection import MAX_WAITING_REQUESTS
+from pycodex.supervisor.frontends.app_server import connection, server
+from pycodex.supervisor.frontends.app_server.connection import MAX_UNDER_WAY, MAX_WAITING_REQUESTS
 from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, OVERLOADED, Caller, Json, Method
 from pycodex.supervisor.frontends.app_server.methods import table
 from pycodex.supervisor.frontends.app_server.outgoing import Outgoing
@@ -101,6 +102,60 @@ async def test_more_requests_than_can_wait_are_refused(place: Place, monkeypatch
         await client.answer_to(MAX_WAITING_REQUESTS - 1)
 
 
+async def test_more_that_takes_long_than_can_be_under_way_is_refused(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = trio.Event()
+
+    async def wait(_caller: Caller, _params: object) -> Json:
+        await go_on.wait()
+        return {}
+
+    find = table.find
+    slow = Method(name="slow", params=None, run=wait, may_wait=True)
+    monkeypatch.setattr(table, "find", lambda name: slow if name == "slow" else find(name))
+    async with open_app_server(place, []) as scratch:
+        client = await scratch.connect().hello()
+        for number in range(MAX_UNDER_WAY + 1):
+            await client.send({"id": f"n{number}", "method": "slow"})
+            await client.call("thread/loaded/list")
+        with pytest.raises(Refused, match=exactly("Server overloaded; retry later.")):
+            await client.answer_to(f"n{MAX_UNDER_WAY}")
+        go_on.set()
+        await client.answer_to(f"n{MAX_UNDER_WAY - 1}")
+        await client.send({"id": "again", "method": "slow"})
+        assert await client.answer_to("again") == {}
+
+
+async def test_answer_that_cannot_be_written_is_a_failure_of_its_request(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def answer(_caller: Caller, _params: object) -> Json:
+        return {"no": object()}
+
+    find = table.find
+    odd = Method(name="odd", params=None, run=answer)
+    monkeypatch.setattr(table, "find", lambda name: odd if name == "odd" else find(name))
+    async with open_app_server(place, []) as scratch:
+        client = await scratch.connect().hello()
+        await client.send({"id": "o", "method": "odd"})
+        with pytest.raises(Refused, match="unexpected TypeError"):
+            await client.answer_to("o")
+        await client.call("thread/loaded/list")
+
+
+async def test_connection_that_fails_fails_alone(place: Place) -> None:
+    class BrokenWire(DeafWire):
+        async def receive(self) -> bytes:
+            await trio.lowlevel.checkpoint()
+            raise ZeroDivisionError
+
+    async with open_app_server(place, []) as scratch:
+        client = await scratch.connect().hello()
+        await scratch.server.serve(BrokenWire([]))
+        await client.call("thread/loaded/list")
+
+
 async def test_opted_out_notices_are_left_out(place: Place) -> None:
     unwanted = ["item/agentMessage/delta", "thread/started", "no/such"]
     async with open_app_server(place, [Reply(parts=say("hello"))]) as scratch:
@@ -124,7 +179,7 @@ class DeafWire:
             await trio.sleep(math.inf)
         return self._lines.pop(0)
 
-    async def send(self, _message: bytes) -> None:
+    async def send(self, _messages: Sequence[bytes]) -> None:
         await trio.sleep_forever()
 
     async def aclose(self) -> None:
@@ -153,6 +208,17 @@ async def test_client_that_does_not_read_is_dropped_and_nobody_waits_for_it(
             messages = await client.turn(thread_id, "hi")
             assert "item/completed agentMessage" in told(messages)
         assert len(live.followers) == 1
+
+
+async def test_client_that_does_not_read_does_not_hold_up_the_end(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "PATIENCE_S", 0.01)
+    hello = {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "deaf", "version": "1"}}}
+    async with open_app_server(place, []) as scratch:
+        scratch.nursery.start_soon(scratch.server.serve, DeafWire([json.dumps(hello).encode()]))
+        await trio.testing.wait_all_tasks_blocked()
+        await scratch.server.finished()
 
 
 async def test_thread_ends_with_its_last_follower(place: Place) -> None:

@@ -5,6 +5,10 @@ from typing import Any
 import pytest
 import trio
 
+from pycodex.protocol.events.turn import TokenCount
+from pycodex.protocol.events.union import AnyEvent
+from pycodex.supervisor.frontends.app_server import notifications
+from pycodex.supervisor.frontends.app_server.telling import Telling, Told
 from pycodex.supervisor.model.scripted import Hold, Reply, call, custom, say
 from pycodex.supervisor.session.session import Session
 from support.app_server import Client, Scratch, open_app_server, statuses, text_input, told
@@ -172,3 +176,19 @@ async def test_thread_that_breaks_is_told_as_ended(place: Place, monkeypatch: py
         # The others go on.
         monkeypatch.undo()
         await client.start()
+
+
+async def test_event_that_cannot_be_told_ends_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    tell = notifications.tell
+
+    def failing(telling: Telling, event: AnyEvent) -> list[Told]:
+        if isinstance(event, TokenCount):
+            raise ZeroDivisionError
+        return tell(telling, event)
+
+    monkeypatch.setattr(notifications, "tell", failing)
+    async with open_app_server(place, [Reply(parts=say("one")), Reply(parts=say("two"))]) as scratch:
+        client = await scratch.connect().hello()
+        thread_id = await client.start()
+        for text in ("hi", "again"):
+            assert "item/completed agentMessage" in told(await client.turn(thread_id, text))

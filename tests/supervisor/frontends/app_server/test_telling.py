@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pycodex.supervisor.frontends.app_server.telling import IDLE, Telling
+from pycodex.supervisor.frontends.app_server.telling import IDLE, MAX_KEPT_OUTPUT_CHARS, Telling
 
 
 def item(item_id: str, kind: str = "agentMessage", **fields: Any) -> dict[str, Any]:
@@ -63,3 +63,14 @@ def test_status_is_told_when_it_changes() -> None:
     assert telling.status_change(IDLE) == []
     (change,) = telling.status_change({"type": "active", "activeFlags": []})
     assert change.params == {"threadId": "thread", "status": {"type": "active", "activeFlags": []}}
+
+
+def test_output_is_kept_of_the_latest_commands_only() -> None:
+    telling = begun()
+    for number in range(5):
+        telling.item_completed(
+            item(f"c{number}", "commandExecution", aggregatedOutput="x" * (MAX_KEPT_OUTPUT_CHARS // 2))
+        )
+    assert telling.turn is not None
+    kept = {name: kept["aggregatedOutput"] is not None for name, kept in telling.turn.items.items()}
+    assert kept == {"c0": False, "c1": False, "c2": False, "c3": True, "c4": True}

@@ -28,11 +28,12 @@ async def test_pipes_carry_messages_longer_than_they_hold() -> None:
     long = b"x" * (1 << 20)
     reader = StdioWire(back[0], there[1])
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(wire.send, long)
+        nursery.start_soon(wire.send, [long])
         assert await reader.receive() == long
-    await reader.send(b"short")
+    await reader.send([b"short", b"shorter"])
     os.close(there[1])
     assert await wire.receive() == b"short"
+    assert await wire.receive() == b"shorter"
     assert await wire.receive() is None
     for fd in (there[0], *back):
         os.close(fd)
@@ -44,7 +45,7 @@ async def test_files_can_be_read_and_written() -> None:
     os.lseek(read_fd, 0, os.SEEK_SET)
     wire = StdioWire(read_fd, write_fd)
     assert [await wire.receive() for _ in range(3)] == [b"one", b"two", None]
-    await wire.send(b"answer")
+    await wire.send([b"answer"])
     assert os.pread(write_fd, 100, 0) == b"answer\n"
     os.close(read_fd)
     os.close(write_fd)
@@ -54,14 +55,14 @@ async def test_nobody_at_the_other_end_is_told() -> None:
     read_fd, write_fd = os.pipe()
     os.close(read_fd)
     with pytest.raises(WireClosed):
-        await StdioWire(0, write_fd).send(b"x")
+        await StdioWire(0, write_fd).send([b"x"])
     os.close(write_fd)
     ours, theirs = trio.testing.memory_stream_pair()
     await theirs.aclose()
     wire = StreamWire(ours)
     assert await wire.receive() is None
     with pytest.raises(WireClosed):
-        await wire.send(b"x")
+        await wire.send([b"x"])
 
 
 async def test_what_never_ends_a_line_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -174,3 +174,34 @@ async def test_fork_may_end_at_an_earlier_turn(place: Place) -> None:
         assert not {"two", "three"} & set(words)
         with pytest.raises(Refused, match=exactly("turn not found: nope")):
             await client.call("thread/fork", threadId=thread_id, lastTurnId="nope")
+
+
+async def test_resumed_at_once_after_it_was_let_go(place: Place) -> None:
+    async with open_app_server(place, [Reply(parts=say("one")), Reply(parts=say("two"))]) as scratch:
+        client = await scratch.connect().hello()
+        thread_id = await client.start()
+        await client.turn(thread_id, "hi")
+        await client.ask("thread/unsubscribe", threadId=thread_id)
+        resumed = await client.call("thread/resume", threadId=thread_id)
+        assert resumed["thread"]["status"] == {"type": "idle"}
+        messages = await client.turn(thread_id, "again")
+        assert "item/completed agentMessage" in told(messages)
+
+
+async def test_two_clients_resume_one_thread_at_once(place: Place) -> None:
+    async with open_app_server(place, [Reply(parts=say("one")), Reply(parts=say("two"))]) as scratch:
+        first = await scratch.connect().hello()
+        thread_id = await first.start()
+        await first.turn(thread_id, "hi")
+        await first.call("thread/unsubscribe", threadId=thread_id)
+        await first.until("thread/closed", threadId=thread_id)
+        second = await scratch.connect().hello()
+        asked = [await each.ask("thread/resume", threadId=thread_id) for each in (first, second)]
+        for each, request_id in zip((first, second), asked, strict=True):
+            assert (await each.answer_to(request_id))["thread"]["id"] == thread_id
+        await first.turn(thread_id, "again")
+        await second.until("turn/completed", threadId=thread_id)
+        for each in (first, second):
+            ended = [message for message in each.heard if message.get("method") == "turn/completed"]
+            assert ended[-1]["params"]["turn"]["status"] == "completed"
+        assert len(scratch.model.requests) == 2
