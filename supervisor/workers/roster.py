@@ -7,6 +7,7 @@ are wanted, replaces the dead, ends the stuck. Knows of jobs only that a worker 
 
 import logging
 import math
+import os
 from collections import deque
 from dataclasses import dataclass
 from typing import cast
@@ -30,10 +31,16 @@ DISPATCH_QUIET_S = 0.05
 REPLY_QUIET_S = 0.001
 # How long one that will be ready for another call is waited for instead of starting a new one.
 RETURN_S = 0.05
+# More workers than these would only take turns at the processors, and cost memory. One that has been busy for longer
+# is not counted: it waits for something else, as a rule.
+MOST_PER_PROCESSOR = 6
+SHORT_CALL_S = 0.1
 LAST_WORDS_S = 1.0
 LAST_WORDS_POLL_S = 0.005
 OWN_SWEEP_S = 0.5
 ORPHANS_GONE_S = 2.0
+
+_PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 logger = logging.getLogger("pycodex.workers")
 
@@ -126,6 +133,17 @@ class Roster:
                     wanted = len(self._seekers[flavour]) + self.settings.warm - len(self._idle[flavour])
                     self._start(flavour, wanted)
 
+    def _room(self) -> int:
+        """How many more may be started now."""
+        long_ago = trio.current_time() - SHORT_CALL_S
+        workers = self._workers.values()
+        busy_since = [each.busy_since for each in workers if each.state is State.BUSY and each.busy_since > long_ago]
+        others = sum(each.state in (State.STARTING, State.READY, State.RETURNING) for each in workers)
+        room = MOST_PER_PROCESSOR * _PROCESSORS - len(busy_since) - others
+        if room <= 0 and busy_since:
+            self._tend_by(min(busy_since) + SHORT_CALL_S)
+        return min(room, self.settings.max_starting - len(self._starting))
+
     def _is_short(self) -> bool:
         """Whether there will be fewer warm workers than wanted, even when those have come that are on their way."""
         warm = self.settings.warm
@@ -137,8 +155,7 @@ class Roster:
 
     def _start(self, flavour: str, wanted: int) -> None:
         missing = wanted - self._coming(flavour)
-        room = self.settings.max_starting - len(self._starting)
-        for _ in range(min(missing, room)):
+        for _ in range(min(missing, self._room()) if missing > 0 else 0):
             if self._zygote is None or self._closed:
                 return
             worker = Worker(self, flavour, deadline=trio.current_time() + self.settings.ready_timeout_s)

@@ -57,6 +57,8 @@ class Worker(Peer):
         self.enforced: Enforced | None = None
         self.death = ""
         self.job: Job | None = None
+        self.busy_since = -math.inf
+        """When it got its present job."""
         self.calls_left = 0
         """How many more jobs it says that it will take after this one."""
         self.heard = 0
@@ -163,6 +165,7 @@ class Worker(Peer):
             self.kill("the worker is gone")
             return False
         self.state = State.BUSY
+        self.busy_since = trio.current_time()
         job.carried_by(self)
         self._roster.dispatched()
         return True
