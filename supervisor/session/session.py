@@ -6,7 +6,7 @@ it must offer `turn`, `run` and `abandon`.
 
 import logging
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import trio
 
@@ -20,14 +20,31 @@ from pycodex.protocol.events.turn import (
     TurnAborted,
 )
 from pycodex.protocol.ids import new_turn_id
-from pycodex.protocol.ops import Answer, CleanBackgroundTerminals, Interrupt, Op, RollBack, Shutdown, UserTurn
-from pycodex.protocol.turn_context import TurnContext
+from pycodex.protocol.ops import (
+    Answer,
+    ChangeSettings,
+    CleanBackgroundTerminals,
+    ClearGoal,
+    InjectItems,
+    Interrupt,
+    Op,
+    RollBack,
+    SetGoal,
+    Shutdown,
+    UserTurn,
+)
+from pycodex.protocol.turn_context import PLAN_MODE, TurnContext
 from pycodex.protocol.user_input import UserInput
 from pycodex.supervisor.context.fragments import turn_aborted_marker
 from pycodex.supervisor.rollout.writer import RolloutUnwritable
+from pycodex.supervisor.session.goals import Outcome
+from pycodex.supervisor.session.opening import Beginning, Given
 from pycodex.supervisor.session.state import ThreadState
 from pycodex.supervisor.session.taking_back import take_back
 from pycodex.supervisor.session.turn import RegularTurn
+
+if TYPE_CHECKING:
+    from pycodex.protocol.items import Item
 
 MAX_WAITING_OPS = 512
 
@@ -69,6 +86,7 @@ class Session:
         self._nursery = nursery
         self._wishes, self._inbox = trio.open_memory_channel[tuple[str, Op]](MAX_WAITING_OPS)
         self._active: _Active | None = None
+        self._is_closing = False
 
     @property
     def active_turn_id(self) -> str | None:
@@ -87,37 +105,81 @@ class Session:
         """As a Shutdown behind all that was wished so far. To close twice does no harm."""
         self._wishes.close()
 
-    def steer(self, inputs: Sequence[UserInput], *, expected_turn_id: str | None = None) -> str:
+    def steer(
+        self, inputs: Sequence[UserInput], *, expected_turn_id: str | None = None, client_id: str | None = None
+    ) -> str:
         """Add input to the running turn; the model sees it with its next request."""
         turn_id = self.active_turn_id
         if turn_id is None:
             raise UserFacing("no active turn to steer")
         if expected_turn_id is not None and expected_turn_id != turn_id:
             raise UserFacing(f"expected active turn id `{expected_turn_id}` but found `{turn_id}`")
-        self.state.waiting_input.append(tuple(inputs))
+        self.state.waiting_input.append(Given(tuple(inputs), client_id))
         return turn_id
 
     async def run(self) -> None:
         """Until a Shutdown. Nothing that a task does wrong ends it."""
+        self.state.goals.restore()
+        self._pursue()
         async with self._inbox:
             async for wish_id, op in self._inbox:
-                match op:
-                    case UserTurn():
-                        await self._end_of_interrupted()
-                        self._start_turn(wish_id, op)
-                    case Interrupt():
-                        await self._interrupt()
-                    case Answer(request_id=request_id, value=value):
-                        self._answer(request_id, value)
-                    case CleanBackgroundTerminals():
-                        await self.state.tools.processes.end_all()
-                    case RollBack(turns=turns):
-                        self._roll_back(turns)
-                    case Shutdown():
-                        break
+                if isinstance(op, Shutdown):
+                    break
+                await self._grant(wish_id, op)
+                self._pursue()
+        self._is_closing = True
         await self._interrupt()
         await self.state.tools.processes.end_all()
         self.state.journal.tell(ShutdownComplete())
+
+    async def _grant(self, wish_id: str, op: Op) -> None:
+        match op:
+            case UserTurn():
+                await self._end_of_interrupted()
+                self._start_turn(wish_id, op)
+            case Interrupt():
+                # First: the turn may end by itself at this moment, and another one must not follow.
+                self.state.goals.pause()
+                await self._interrupt()
+            case Answer(request_id=request_id, value=value):
+                self._answer(request_id, value)
+            case CleanBackgroundTerminals():
+                await self.state.tools.processes.end_all()
+            case RollBack(turns=turns):
+                self._roll_back(turns)
+            case ChangeSettings(like=like):
+                self._change_settings(like)
+            case InjectItems(items=items):
+                self._inject(items)
+            case SetGoal():
+                self.state.goals.set(op)
+            case ClearGoal(request_id=request_id):
+                self.state.goals.clear(request_id)
+
+    def _pursue(self) -> None:
+        """Go on with the goal of the thread, unless somebody is at work or wants something."""
+        state = self.state
+        is_free = self._active is None and not self._is_closing and state.settings.mode != PLAN_MODE
+        if is_free and not self._inbox.statistics().current_buffer_used:
+            beginning = state.goals.beginning()
+            if beginning is not None:
+                self._begin(new_turn_id(), beginning)
+
+    def _change_settings(self, like: UserTurn) -> None:
+        state = self.state
+        state.settings = state.settings.changed_by(like)
+        if like.service_tier is not None:
+            state.service_tier = like.service_tier or None
+
+    def _inject(self, items: "Sequence[Item]") -> None:
+        state = self.state
+        if self._active is not None:
+            state.waiting_items += items
+            return
+        try:
+            state.journal.record(items, state.turns.turn(state.settings, turn_id=new_turn_id(), output_schema=None))
+        except RolloutUnwritable as error:
+            state.journal.tell(ErrorEvent(message=str(error)))
 
     def _roll_back(self, turns: int) -> None:
         if self._active is None:
@@ -127,17 +189,19 @@ class Session:
             self.state.journal.tell(ErrorEvent(message=text, codex_error_info="thread_rollback_failed"))
 
     def _start_turn(self, turn_id: str, wish: UserTurn) -> None:
-        state = self.state
-        state.settings = state.settings.changed_by(wish)
-        if wish.service_tier is not None:
-            state.service_tier = wish.service_tier or None
+        self._change_settings(wish)
         if self._active is not None:
-            self.steer(wish.items)
+            self.steer(wish.items, client_id=wish.client_id)
             return
+        said = Given(tuple(wish.items), wish.client_id)
+        self._begin(turn_id, Beginning(said=said), output_schema=wish.output_schema)
+
+    def _begin(self, turn_id: str, beginning: Beginning, *, output_schema: object = None) -> None:
+        state = self.state
         try:
-            turn = state.turns.turn(state.settings, turn_id=turn_id, output_schema=wish.output_schema)
+            turn = state.turns.turn(state.settings, turn_id=turn_id, output_schema=output_schema)
             scope = trio.CancelScope()
-            task = RegularTurn(state, turn, wish.items, interrupt=scope.cancel)
+            task = RegularTurn(state, turn, beginning, interrupt=scope.cancel)
             active = self._active = _Active(task, scope)
         except Exception as error:
             self._tell_bug(turn_id, error)
@@ -156,11 +220,13 @@ class Session:
         finally:
             self._active = None
             active.over.set()
+        self._pursue()
 
     def _tell_bug(self, turn_id: str, error: Exception) -> None:
         """Something that nobody foresaw ends the turn, not the thread."""
         logger.error("turn %s failed", turn_id, exc_info=error)
         self.state.journal.tell(ErrorEvent(message=f"unexpected {type(error).__name__}: {error}"))
+        self.state.goals.turn_ended(Outcome(failure="other"))
         self.state.journal.tell(TaskComplete(turn_id=turn_id, last_agent_message=None))
 
     def _abandon(self, active: _Active) -> None:
@@ -171,6 +237,7 @@ class Session:
             journal.record([turn_aborted_marker()], active.task.turn)
         except RolloutUnwritable as error:
             journal.tell(ErrorEvent(message=str(error)))
+        self.state.goals.turn_abandoned(by_person=not self._is_closing)
         journal.tell(TurnAborted(turn_id=active.task.turn.turn_id, reason=active.reason))
 
     def _answer(self, request_id: str, value: object) -> None:
