@@ -59,6 +59,10 @@ class SetGoal(Record):
     """Whether there shall be no budget any more."""
 
 
+class PursueGoal(Record):
+    """Go on with the goal of a thread that was resumed, if it has an active one: the front-end is ready for that."""
+
+
 class ClearGoal(Record):
     """Forget the goal. Answered by an event with the same id."""
 
@@ -99,6 +103,7 @@ Op = (
     | ChangeSettings
     | InjectItems
     | SetGoal
+    | PursueGoal
     | ClearGoal
     | Shutdown
 )

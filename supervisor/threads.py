@@ -113,7 +113,7 @@ class Terms:
     history: "Sequence[Item] | None" = None
     """What a new thread begins with."""
     pursues_goals: bool = False
-    """Whether a thread that is resumed goes on with its goal by itself."""
+    """Whether a thread that is resumed has its goal again. It waits for the first wish before it goes on."""
     tells_items: bool = False
     """Whether every item that is recorded is told."""
     drops_turns: int = 0

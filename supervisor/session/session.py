@@ -28,6 +28,7 @@ from pycodex.protocol.ops import (
     InjectItems,
     Interrupt,
     Op,
+    PursueGoal,
     RollBack,
     SetGoal,
     Shutdown,
@@ -120,7 +121,6 @@ class Session:
     async def run(self) -> None:
         """Until a Shutdown. Nothing that a task does wrong ends it."""
         self.state.goals.restore()
-        self._pursue()
         async with self._inbox:
             async for wish_id, op in self._inbox:
                 if isinstance(op, Shutdown):
@@ -155,6 +155,9 @@ class Session:
                 self.state.goals.set(op)
             case ClearGoal(request_id=request_id):
                 self.state.goals.clear(request_id)
+            case PursueGoal() | Shutdown():
+                # What follows every wish is all that is to be done.
+                pass
 
     def _pursue(self) -> None:
         """Go on with the goal of the thread, unless somebody is at work or wants something."""

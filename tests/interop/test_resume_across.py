@@ -105,12 +105,14 @@ def test_reference_passes_over_what_only_we_write(binary: str, shared_dir: Path)
 
 
 def test_reference_passes_over_goals(binary: str, shared_dir: Path) -> None:
-    """It knows no such events."""
+    """It knows no such events, and no such fields."""
     goal = ThreadGoal(thread_id="t", objective="win", status="active", created_at=1, updated_at=2)
     told = [GoalUpdated(thread_id="t", goal=goal), GoalCleared(thread_id="t"), GoalUpdated(thread_id="t", goal=goal)]
     lines = [{"type": EVENT_MSG, "payload": event.to_stored()} for event in told]
     with reference(binary, shared_dir, [[{"say": "three"}]]) as there:
-        writer = our_session(there, [*turn("1", "one", "a1", *lines), lines[0], *turn("2", "two", "a2"), lines[0]])
+        # What the client calls a message is nothing to it, either.
+        spoken = [dict(line, payload={"client_id": "mine", **line["payload"]}) for line in turn("2", "two", "a2")]
+        writer = our_session(there, [*turn("1", "one", "a1", *lines), lines[0], *spoken, lines[0]])
         writer.close()
         assert writer.path is not None
         expected = prompt(writer.path)
