@@ -122,7 +122,7 @@ async def test_interrupt_pauses_and_the_person_may_go_on(place: Place) -> None:
 
 
 async def test_budget_ends_it_after_a_word_to_the_model(place: Place) -> None:
-    script = [reply(plan("a")), reply(plan("b")), reply(say("left in order"))]
+    script = [reply(plan("a")), reply(plan("b")), reply(say("left in order")), reply(mark(COMPLETE))]
     async with open_engine(place, script) as engine:
         talk = await engine.start()
         assert (await aim(talk, token_budget=2 * COST)).goal.token_budget == 2 * COST
@@ -136,7 +136,7 @@ async def test_budget_ends_it_after_a_word_to_the_model(place: Place) -> None:
         assert (await aim(talk, None, status=ACTIVE)).goal.status == BUDGET_LIMITED
         more = await aim(talk, None, status=ACTIVE, lifts_budget=True)
         assert (more.goal.status, more.goal.token_budget) == (ACTIVE, None)
-        await talk.until(TaskStarted)
+        assert (await goal_over(talk)).status == COMPLETE
 
 
 @pytest.mark.parametrize(
@@ -261,6 +261,29 @@ async def test_plan_mode_waits_for_the_person(place: Place) -> None:
         await talk.thread.submit(ChangeSettings(like=UserTurn(items=(), mode="default")))
         assert (await goal_over(talk)).status == COMPLETE
         assert len(of_kind(talk.events, TaskStarted)) == 1
+
+
+async def test_interrupt_between_turns_counts_too(place: Place) -> None:
+    async with open_engine(place, []) as engine:
+        talk = await engine.start()
+        await talk.thread.submit(ChangeSettings(like=UserTurn(items=(), mode="plan")))
+        await aim(talk)
+        await talk.interrupt()
+        assert (await talk.until(GoalUpdated)).goal.status == PAUSED
+        await talk.thread.submit(ChangeSettings(like=UserTurn(items=(), mode="default")))
+        await talk.turn("hello")
+        assert len(engine.inputs) == 1
+
+
+async def test_closing_leaves_it_active_and_starts_nothing(place: Place) -> None:
+    async with open_engine(place, [Reply(parts=[*say("half")[:2], Hold()])]) as engine:
+        talk = await engine.start()
+        await aim(talk)
+        await talk.until(AgentMessageContentDelta)
+        await talk.thread.shut_down()
+        events = await talk.rest()
+        assert [event.goal.status for event in of_kind(events, GoalUpdated)] == [ACTIVE]
+        assert of_kind(events, TaskStarted) == []
 
 
 async def resumed(engine: Engine, path: Path, *, pursues_goals: bool = True) -> Talk:
