@@ -101,7 +101,7 @@ class Http:
                     ("host", _host_of(parts)),
                     *((name, _header_value(name, value)) for name, value in headers),
                 ],
-                content=body,
+                content=_Body(body),
                 extensions={"timeout": {"connect": _CONNECT_S}, **self._first_trace()},
             )
             pool = await self._pool_for(parts)
@@ -174,6 +174,29 @@ def _proxy(url: str) -> "httpcore.Proxy":
         raise UserFacing(f"the proxy {place} is not supported: only http:// and https:// proxies are")
     auth = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
     return httpcore.Proxy(url, auth=auth)
+
+
+class _Body:
+    """What is sent, in one piece. No generator: whoever is cancelled while it is sent leaves nothing to be closed."""
+
+    def __init__(self, data: bytes | None) -> None:
+        self._data = data
+
+    def __aiter__(self) -> "_Pieces":
+        return _Pieces([self._data] if self._data else [])
+
+
+class _Pieces:
+    def __init__(self, left: list[bytes]) -> None:
+        self._left = left
+
+    def __aiter__(self) -> "_Pieces":
+        return self
+
+    async def __anext__(self) -> bytes:
+        if not self._left:
+            raise StopAsyncIteration
+        return self._left.pop()
 
 
 class Answer:

@@ -1,6 +1,5 @@
 """Workers on a host without namespaces: the same promises as for `pycodex sandbox`, through the pool."""
 
-import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,6 +10,7 @@ import psutil
 import pytest
 
 from pycodex.protocol.confinement import READ, WRITE, Confinement, Entry
+from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.frames import Exited, Output, Pty, RunCommand
 from pycodex.supervisor.tools.patching import apply_patch
 from pycodex.supervisor.workers.launch import Launched, launch_python
@@ -188,15 +188,12 @@ def _command_of(pid: int) -> str:
         return ""
 
 
-async def test_patch_of_protected_files_is_not_told_as_if_it_lasted(world: World) -> None:
-    """Where there are no namespaces, they are put back when the call has ended."""
+async def test_patch_of_protected_files_is_refused_before_it_is_tried(world: World) -> None:
+    """Where there are no namespaces, they could only be put back when the call has ended."""
     hook = Path(".git/hooks/post-commit")
     text = f"*** Begin Patch\n*** Add File: {hook}\n+x\n*** End Patch\n"
     turn = make_turn(cwd=str(world.ws), permissions=WORKSPACE_WRITE)
     async with weak_pool() as pool, open_bench(pool, world.codex_home, turn, landlock_only=True) as bench:
-        answer = await apply_patch(text, cwd=turn.cwd, call_id="c", scope=bench.scope)
+        with pytest.raises(ModelFacing, match="patch rejected: writing outside of the project"):
+            await apply_patch(text, cwd=turn.cwd, call_id="c", scope=bench.scope)
     assert not (world.ws / hook).exists()
-    assert isinstance(answer.output, str)
-    assert json.loads(answer.output)["metadata"]["remarks"] == [
-        f"{world.ws / hook} was created during the call: removed"
-    ]

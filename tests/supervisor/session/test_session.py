@@ -17,6 +17,7 @@ from pycodex.protocol.events.patch import PatchApplyEnd
 from pycodex.protocol.events.turn import ShutdownComplete, TaskComplete, TaskStarted, TokenCount, TurnAborted
 from pycodex.protocol.ops import Answer, CleanBackgroundTerminals, Shutdown, UserTurn
 from pycodex.protocol.user_input import Text
+from pycodex.supervisor.context.environment import user_shell
 from pycodex.supervisor.model.scripted import Hold, Reply, Until, call, custom, say
 from support.approvals import Person
 from support.engine import Place, Talk, kinds, line_kinds, lines_of, of_kind, open_engine, outputs, plan, run, said
@@ -319,7 +320,7 @@ def made(place: Place) -> set[str]:
         (
             "denied",
             (
-                "exec_command failed for `/bin/bash -c 'touch a'`: "
+                f"exec_command failed for `{user_shell().path} -c 'touch a'`: "
                 'CreateProcess { message: "Rejected(\\"rejected by user\\")" }'
             ),
             set[str](),
