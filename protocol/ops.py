@@ -32,6 +32,41 @@ class UserTurn(Record):
     """The collaboration mode: `default` or `plan`."""
     mode_instructions: "str | None" = None
     """What the model is told of the mode; it goes with `mode`."""
+    client_id: "str | None" = None
+    """What the client calls this input."""
+
+
+class ChangeSettings(Record):
+    """Set the thread to what a turn like this would set it to, from the next turn on; its input does not count."""
+
+    like: "UserTurn"
+
+
+class InjectItems(Record):
+    """Add items to what the model sees, without a turn. While one is running, they come with the next request."""
+
+    items: "tuple[dict[str, Any], ...]"
+
+
+class SetGoal(Record):
+    """What is None stays as it is; a new objective makes a new goal. Answered by an event with the same id."""
+
+    request_id: "str"
+    objective: "str | None" = None
+    status: "str | None" = None
+    token_budget: "int | None" = None
+    lifts_budget: "bool" = False
+    """Whether there shall be no budget any more."""
+
+
+class PursueGoal(Record):
+    """Go on with the goal of a thread that was resumed, if it has an active one: the front-end is ready for that."""
+
+
+class ClearGoal(Record):
+    """Forget the goal. Answered by an event with the same id."""
+
+    request_id: "str"
 
 
 class Interrupt(Record):
@@ -59,4 +94,16 @@ class Shutdown(Record):
     """End the thread in good order."""
 
 
-Op = UserTurn | Interrupt | Answer | CleanBackgroundTerminals | RollBack | Shutdown
+Op = (
+    UserTurn
+    | Interrupt
+    | Answer
+    | CleanBackgroundTerminals
+    | RollBack
+    | ChangeSettings
+    | InjectItems
+    | SetGoal
+    | PursueGoal
+    | ClearGoal
+    | Shutdown
+)

@@ -23,6 +23,14 @@ class UserMessageItem(ThreadItem):
     id: "str"
     content: "tuple[dict[str, Any], ...]"
     """The inputs: maps with a `type` of text, image, local_image, skill or mention."""
+    client_id: "str | None" = None
+    """What the client calls it."""
+
+    def to_wire(self) -> "dict[str, Any]":
+        wire = super().to_wire()
+        if self.client_id is None:
+            del wire["client_id"]
+        return wire
 
 
 class AgentMessageItem(ThreadItem):

@@ -1,4 +1,4 @@
-"""Which items are the person's own words, and so begin a turn.
+"""Which items begin a turn: the person's own words, or the note with which a thread goes on towards its goal.
 
 Owns the markers of texts that are sent in the person's name but were written by the program: settings, skills, notes.
 Others' session files are judged by the same markers, so they are part of the format.
@@ -18,6 +18,7 @@ _MARKERS = (
         for tag in ("environment_context", "skill", "user_shell_command", "turn_aborted", "subagent_notification")
     ),
 )
+_GOAL = "<goal>\n"
 _LONGEST = max(len(marker) for pair in _MARKERS for marker in pair)
 
 
@@ -40,9 +41,21 @@ def is_user_turn(item: "Item") -> bool:
     return item["type"] == "message" and item["role"] == "user" and not is_contextual(item["content"])
 
 
+def is_goal_note(item: "Item") -> bool:
+    """Whether a turn begins with this that nobody asked for; if a message of the person's follows, it belongs to it."""
+    if item["type"] != "message" or item["role"] != "developer":
+        return False
+    first = item["content"][0] if item["content"] else {}
+    return type(first.get("text")) is str and first["text"].startswith(_GOAL)
+
+
 def before_last_user_turns(items: "Sequence[Item]", count: int) -> int:
     """How many items stay when the last `count` turns go; what precedes the first turn always stays."""
-    starts = [index for index, item in enumerate(items) if is_user_turn(item)]
+    starts = [
+        index
+        for index, item in enumerate(items)
+        if is_goal_note(item) or (is_user_turn(item) and not (index and is_goal_note(items[index - 1])))
+    ]
     if count <= 0 or not starts:
         return len(items)
     return starts[-min(count, len(starts))]

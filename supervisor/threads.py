@@ -9,13 +9,14 @@ import os
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import trio
 
 from pycodex.protocol.events.error import BackgroundEvent, ErrorEvent, WarningEvent
+from pycodex.protocol.events.goal import ThreadGoal
 from pycodex.protocol.events.turn import SessionConfigured, ThreadRolledBack
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.protocol.ids import new_thread_id, new_turn_id
@@ -32,10 +33,12 @@ from pycodex.supervisor.model.catalog import unknown_model_warning
 from pycodex.supervisor.model.client import ModelClient
 from pycodex.supervisor.model.headers import Identity
 from pycodex.supervisor.model.http import Http, open_http
+from pycodex.supervisor.model.usage import UsageLedger
 from pycodex.supervisor.policy.approvals import Approvals
 from pycodex.supervisor.policy.rules import Rules
 from pycodex.supervisor.rollout.writer import RolloutWriter, new_rollout_path
 from pycodex.supervisor.session.basis import ThreadModel, basis_of
+from pycodex.supervisor.session.goals import Goals
 from pycodex.supervisor.session.journal import Journal
 from pycodex.supervisor.session.notify import Notifier
 from pycodex.supervisor.session.opening import tell_context
@@ -98,9 +101,11 @@ class CodexThread:
         """Until nothing of it is left."""
         await self._session.over.wait()
 
-    def steer_input(self, inputs: Sequence[UserInput], *, expected_turn_id: str | None = None) -> str:
+    def steer_input(
+        self, inputs: Sequence[UserInput], *, expected_turn_id: str | None = None, client_id: str | None = None
+    ) -> str:
         """Add to the running turn; gives its id. Raises UserFacing if there is none, or another one."""
-        return self._session.steer(inputs, expected_turn_id=expected_turn_id)
+        return self._session.steer(inputs, expected_turn_id=expected_turn_id, client_id=client_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +118,10 @@ class Terms:
     """Whether the session file keeps what commands and patches did."""
     history: "Sequence[Item] | None" = None
     """What a new thread begins with."""
+    pursues_goals: bool = False
+    """Whether a thread that is resumed has its goal again. It waits for the first wish before it goes on."""
+    tells_items: bool = False
+    """Whether every item that is recorded is told."""
     drops_turns: int = 0
     """How many of the last turns a fork does without."""
 
@@ -133,6 +142,7 @@ class _Origin:
     forked_from_id: str | None = None
     previous_model: str | None = None
     dynamic_tools: tuple[dict[str, Any], ...] = ()
+    goal: ThreadGoal | None = None
     rules: Rules = field(default_factory=Rules)
     terms: Terms = _PLAIN_TERMS
     is_copy: bool = False
@@ -198,6 +208,8 @@ class ThreadManager:
         self, config: Config, path: str, *, rules: Rules | None = None, terms: Terms = _PLAIN_TERMS
     ) -> CodexThread:
         """Go on with the thread of a session file. Raises RolloutUnreadable or RolloutUnwritable."""
+        from pycodex.supervisor.rollout.goals import stored_goal
+
         async with self._resuming:
             stored = await _replayed(path)
             running = self._threads.get(stored.meta.id)
@@ -208,6 +220,7 @@ class ThreadManager:
             origin = _origin_of(stored, RolloutWriter.resumed(path), instructions)
             origin.rules = rules or origin.rules
             origin.terms = terms
+            origin.goal = stored_goal(path, origin.thread_id) if terms.pursues_goals else None
             return await self._open(config, model, origin)
 
     async def fork(
@@ -320,8 +333,12 @@ class ThreadManager:
     ) -> ThreadState:
         history = History()
         history.record(origin.items, model.info.truncation)
-        journal = Journal(history, origin.file, outbox, tells_work=origin.terms.tells_work)
-        identity = origin.terms.identity or self._identity
+        terms = origin.terms
+        journal = Journal(history, origin.file, outbox, tells_work=terms.tells_work, tells_items=terms.tells_items)
+        usage = UsageLedger()
+        usage.seed(origin.token_info)
+        goals = Goals(origin.thread_id, journal, usage, stored=origin.goal)
+        identity = terms.identity or self._identity
         basis = basis_of(
             config,
             model,
@@ -331,7 +348,7 @@ class ThreadManager:
             rules=origin.rules,
         )
         origin.notes += basis.notes
-        state = ThreadState(
+        return ThreadState(
             thread_id=origin.thread_id,
             settings=basis.settings,
             turns=basis.turns,
@@ -344,7 +361,7 @@ class ThreadManager:
                 origin.thread_id,
             ),
             stream_max_retries=config.provider.stream_max_retries,
-            tools=self._tool_services(config, basis.command_env, nursery, origin),
+            tools=replace(self._tool_services(config, basis.command_env, nursery, origin), goals=goals),
             notifier=Notifier(config.notify, self._env, client=identity.client_name),
             skills=basis.skills,
             around=basis.around,
@@ -352,9 +369,9 @@ class ThreadManager:
             service_tier=config.service_tier,
             reference_context=origin.reference_context,
             previous_model=origin.previous_model,
+            usage=usage,
+            goals=goals,
         )
-        state.usage.seed(origin.token_info)
-        return state
 
     def _tool_services(
         self, config: Config, env: Mapping[str, str], nursery: trio.Nursery, origin: _Origin

@@ -119,6 +119,7 @@ class TurnSteerParams(Params):
     thread_id: str
     input: list[UserInput]
     expected_turn_id: str
+    client_user_message_id: Newer[str | None] = None
 
 
 class TurnSteerResponse(Wire):

@@ -11,12 +11,15 @@ if TYPE_CHECKING:
 
 class UserMessage(Event):
     _tag = "user_message"
+    _optional = ("client_id",)
     _persisted = True
 
     message: "str"
     images: "tuple[str, ...]" = ()
     local_images: "tuple[str, ...]" = ()
     text_elements: "tuple[dict[str, Any], ...]" = ()
+    client_id: "str | None" = None
+    """What the client calls it."""
 
 
 class AgentMessage(Event):
@@ -70,6 +73,15 @@ class PlanCompleted(ItemCompleted):
     """The same for a plan, which every session file keeps."""
 
     _persisted = True
+
+
+class RawResponseItem(Event):
+    """An item as the model sees it, for those who want to follow the conversation itself."""
+
+    _tag = "raw_response_item"
+
+    turn_id: "str"
+    item: "dict[str, Any]"
 
 
 class PlanDelta(Event):

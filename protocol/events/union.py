@@ -4,6 +4,7 @@ from pycodex.protocol.events.approval import ApplyPatchApprovalRequest, ExecAppr
 from pycodex.protocol.events.dynamic_tool import DynamicToolCallRequest, DynamicToolCallResponse
 from pycodex.protocol.events.error import BackgroundEvent, DeprecationNotice, ErrorEvent, StreamError, WarningEvent
 from pycodex.protocol.events.exec import ExecCommandBegin, ExecCommandEnd, ExecCommandOutputDelta, TerminalInteraction
+from pycodex.protocol.events.goal import GoalCleared, GoalRefused, GoalRestored, GoalUpdated
 from pycodex.protocol.events.image import ViewImageToolCall
 from pycodex.protocol.events.message import (
     AgentMessage,
@@ -15,6 +16,7 @@ from pycodex.protocol.events.message import (
     ItemStarted,
     PlanCompleted,
     PlanDelta,
+    RawResponseItem,
     ReasoningContentDelta,
     ReasoningRawContentDelta,
     UserMessage,
@@ -52,6 +54,10 @@ AnyEvent = (
     | ExecCommandBegin
     | ExecCommandEnd
     | ExecCommandOutputDelta
+    | GoalCleared
+    | GoalRefused
+    | GoalRestored
+    | GoalUpdated
     | ItemCompleted
     | ItemStarted
     | ModelReroute
@@ -60,6 +66,7 @@ AnyEvent = (
     | PlanCompleted
     | PlanDelta
     | PlanUpdate
+    | RawResponseItem
     | ReasoningContentDelta
     | ReasoningRawContentDelta
     | RequestUserInput

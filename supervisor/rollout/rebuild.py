@@ -7,7 +7,7 @@ itself, and holds no more than what the history may still need.
 
 from pycodex.protocol.items import known_item
 from pycodex.protocol.rollout import COMPACTED, RESPONSE_ITEM, TURN_CONTEXT, is_known_turn_context, plain_event
-from pycodex.protocol.user_turns import before_last_user_turns, is_user_turn
+from pycodex.protocol.user_turns import before_last_user_turns, is_goal_note, is_user_turn
 from pycodex.supervisor.text.kept_messages import compacted_history
 
 TYPE_CHECKING = False
@@ -115,6 +115,8 @@ class Rebuild:
 
     def _take_item(self, payload: "Payload") -> None:
         item = known_item(payload) if self._base is None else None
+        if item is not None and is_goal_note(item):
+            self._open_segment().is_user_turn = True
         if item is not None and (not self._only_user_messages or is_user_turn(item)):
             self._newest_first.append(item)
 

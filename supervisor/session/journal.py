@@ -8,6 +8,7 @@ does not hold.
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from pycodex.protocol.events.message import RawResponseItem
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.protocol.items import written
 from pycodex.protocol.rollout import EVENT_MSG, RESPONSE_ITEM, TURN_CONTEXT
@@ -21,10 +22,22 @@ if TYPE_CHECKING:
 
 
 class Journal:
-    """With `tells_work` the file keeps what commands and patches did, for those who show a thread later."""
+    """With `tells_work` the file keeps what commands and patches did, for those who show a thread later.
 
-    def __init__(self, history: History, file: RolloutWriter, outbox: Outbox, *, tells_work: bool = False) -> None:
+    With `tells_items` the front-end hears of every item that is recorded.
+    """
+
+    def __init__(
+        self,
+        history: History,
+        file: RolloutWriter,
+        outbox: Outbox,
+        *,
+        tells_work: bool = False,
+        tells_items: bool = False,
+    ) -> None:
         self.history = history
+        self._tells_items = tells_items
         self._tells_work = tells_work
         self._file = file
         self._outbox = outbox
@@ -56,6 +69,8 @@ class Journal:
                 )
             except RolloutUnwritable as error:
                 unwritable = error
+            if self._tells_items:
+                self._outbox.put(RawResponseItem(turn_id=turn.turn_id, item=item))
         if unwritable is not None:
             raise unwritable
 

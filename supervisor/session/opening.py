@@ -4,6 +4,7 @@ Owns what is recorded and told for these, and the order. Takes a journal to say 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pycodex.protocol.events.error import WarningEvent
@@ -19,6 +20,22 @@ from pycodex.supervisor.session.journal import Journal
 
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a person gave to a turn, and what their client calls it."""
+
+    inputs: tuple[UserInput, ...]
+    client_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """What a turn begins with: a note of the program's, what the person said, or both."""
+
+    said: Given | None
+    note: str | None = None
 
 
 def record_context(
@@ -40,15 +57,15 @@ def tell_context(journal: Journal, turn: TurnContext, around: Surroundings) -> d
     return turn.to_rollout()
 
 
-def record_input(
-    journal: Journal, turn: TurnContext, inputs: Sequence[UserInput], *, said: "Item", skills: Sequence[Skill]
-) -> None:
+def record_input(journal: Journal, turn: TurnContext, given: Given, *, said: "Item", skills: Sequence[Skill]) -> None:
     """`said` is the message that the inputs make, and the texts of the skills that they call for follow it."""
+    inputs = given.inputs
     journal.record([said], turn)
-    shown = UserMessageItem(id=new_turn_id(), content=tuple(given.to_wire() for given in inputs))
+    content = tuple(each.to_wire() for each in inputs)
+    shown = UserMessageItem(id=new_turn_id(), content=content, client_id=given.client_id)
     journal.tell(ItemStarted(thread_id=turn.thread_id, turn_id=turn.turn_id, item=shown))
     journal.tell(ItemCompleted(thread_id=turn.thread_id, turn_id=turn.turn_id, item=shown))
-    journal.tell(user_message.event_of(inputs))
+    journal.tell(user_message.event_of(inputs).replace(client_id=given.client_id))
     called_for = skill_mentions.injected(inputs, skills)
     for warning in called_for.warnings:
         journal.tell(WarningEvent(message=warning))

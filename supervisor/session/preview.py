@@ -18,7 +18,7 @@ from pycodex.supervisor.policy.rules import Rules
 from pycodex.supervisor.rollout.writer import RolloutWriter
 from pycodex.supervisor.session.basis import ThreadModel, basis_of
 from pycodex.supervisor.session.journal import Journal
-from pycodex.supervisor.session.opening import record_context, record_input
+from pycodex.supervisor.session.opening import Given, record_context, record_input
 from pycodex.supervisor.session.outbox import Outbox, OutboxClosed
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ async def preview(config: Config, inputs: Sequence[UserInput], *, env: Mapping[s
     turn = basis.turns.turn(basis.settings, turn_id=new_turn_id(), output_schema=None)
     record_context(journal, turn, basis.around)
     if inputs:
-        record_input(journal, turn, inputs, said=user_message.message_of(inputs), skills=basis.skills)
+        record_input(journal, turn, Given(tuple(inputs)), said=user_message.message_of(inputs), skills=basis.skills)
     outbox.close()
     return Preview(
         instructions=basis.around.base_instructions,

@@ -6,7 +6,7 @@ it must offer `turn`, `run` and `abandon`.
 
 import logging
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import trio
 
@@ -20,14 +20,32 @@ from pycodex.protocol.events.turn import (
     TurnAborted,
 )
 from pycodex.protocol.ids import new_turn_id
-from pycodex.protocol.ops import Answer, CleanBackgroundTerminals, Interrupt, Op, RollBack, Shutdown, UserTurn
-from pycodex.protocol.turn_context import TurnContext
+from pycodex.protocol.ops import (
+    Answer,
+    ChangeSettings,
+    CleanBackgroundTerminals,
+    ClearGoal,
+    InjectItems,
+    Interrupt,
+    Op,
+    PursueGoal,
+    RollBack,
+    SetGoal,
+    Shutdown,
+    UserTurn,
+)
+from pycodex.protocol.turn_context import PLAN_MODE, TurnContext
 from pycodex.protocol.user_input import UserInput
 from pycodex.supervisor.context.fragments import turn_aborted_marker
 from pycodex.supervisor.rollout.writer import RolloutUnwritable
+from pycodex.supervisor.session.goals import Outcome
+from pycodex.supervisor.session.opening import Beginning, Given
 from pycodex.supervisor.session.state import ThreadState
 from pycodex.supervisor.session.taking_back import take_back
 from pycodex.supervisor.session.turn import RegularTurn
+
+if TYPE_CHECKING:
+    from pycodex.protocol.items import Item
 
 MAX_WAITING_OPS = 512
 _HAS_ENDED = "the thread has ended"
@@ -72,6 +90,7 @@ class Session:
         self._takers: dict[str, trio.MemorySendChannel[str]] = {}
         """Whoever waits to hear where their turn has gone, by the id of the wish."""
         self._active: _Active | None = None
+        self._is_closing = False
 
     @property
     def active_turn_id(self) -> str | None:
@@ -105,23 +124,27 @@ class Session:
         """As a Shutdown behind all that was wished so far. To close twice does no harm."""
         self._wishes.close()
 
-    def steer(self, inputs: Sequence[UserInput], *, expected_turn_id: str | None = None) -> str:
+    def steer(
+        self, inputs: Sequence[UserInput], *, expected_turn_id: str | None = None, client_id: str | None = None
+    ) -> str:
         """Add input to the running turn; the model sees it with its next request."""
         turn_id = self.active_turn_id
         if turn_id is None:
             raise UserFacing("no active turn to steer")
         if expected_turn_id is not None and expected_turn_id != turn_id:
             raise UserFacing(f"expected active turn id `{expected_turn_id}` but found `{turn_id}`")
-        self.state.waiting_input.append(tuple(inputs))
+        self.state.waiting_input.append(Given(tuple(inputs), client_id))
         return turn_id
 
     async def run(self) -> None:
         """Until a Shutdown. Nothing that a task does wrong ends it."""
+        self.state.goals.restore()
         try:
             await self._take_wishes()
         finally:
             for taker in self._takers.values():
                 taker.close()
+        self._is_closing = True
         await self._interrupt()
         await self.state.tools.processes.end_all()
         self.state.journal.tell(ShutdownComplete())
@@ -129,22 +152,64 @@ class Session:
     async def _take_wishes(self) -> None:
         async with self._inbox:
             async for wish_id, op in self._inbox:
-                match op:
-                    case UserTurn():
-                        await self._end_of_interrupted()
-                        turn_id = self._start_turn(wish_id, op)
-                        if wish_id in self._takers:
-                            self._takers[wish_id].send_nowait(turn_id)
-                    case Interrupt():
-                        await self._interrupt()
-                    case Answer(request_id=request_id, value=value):
-                        self._answer(request_id, value)
-                    case CleanBackgroundTerminals():
-                        await self.state.tools.processes.end_all()
-                    case RollBack(turns=turns):
-                        self._roll_back(turns)
-                    case Shutdown():
-                        break
+                if isinstance(op, Shutdown):
+                    break
+                await self._grant(wish_id, op)
+                self._pursue()
+
+    async def _grant(self, wish_id: str, op: Op) -> None:
+        match op:
+            case UserTurn():
+                await self._end_of_interrupted()
+                turn_id = self._start_turn(wish_id, op)
+                if wish_id in self._takers:
+                    self._takers[wish_id].send_nowait(turn_id)
+            case Interrupt():
+                # First: the turn may end by itself at this moment, and another one must not follow.
+                self.state.goals.pause()
+                await self._interrupt()
+            case Answer(request_id=request_id, value=value):
+                self._answer(request_id, value)
+            case CleanBackgroundTerminals():
+                await self.state.tools.processes.end_all()
+            case RollBack(turns=turns):
+                self._roll_back(turns)
+            case ChangeSettings(like=like):
+                self._change_settings(like)
+            case InjectItems(items=items):
+                self._inject(items)
+            case SetGoal():
+                self.state.goals.set(op)
+            case ClearGoal(request_id=request_id):
+                self.state.goals.clear(request_id)
+            case PursueGoal() | Shutdown():
+                # What follows every wish is all that is to be done.
+                pass
+
+    def _pursue(self) -> None:
+        """Go on with the goal of the thread, unless somebody is at work or wants something."""
+        state = self.state
+        is_free = self._active is None and not self._is_closing and state.settings.mode != PLAN_MODE
+        if is_free and not self._inbox.statistics().current_buffer_used:
+            beginning = state.goals.beginning()
+            if beginning is not None:
+                self._begin(new_turn_id(), beginning)
+
+    def _change_settings(self, like: UserTurn) -> None:
+        state = self.state
+        state.settings = state.settings.changed_by(like)
+        if like.service_tier is not None:
+            state.service_tier = like.service_tier or None
+
+    def _inject(self, items: "Sequence[Item]") -> None:
+        state = self.state
+        if self._active is not None:
+            state.waiting_items += items
+            return
+        try:
+            state.journal.record(items, state.turns.turn(state.settings, turn_id=new_turn_id(), output_schema=None))
+        except RolloutUnwritable as error:
+            state.journal.tell(ErrorEvent(message=str(error)))
 
     def _roll_back(self, turns: int) -> None:
         if self._active is None:
@@ -155,22 +220,24 @@ class Session:
 
     def _start_turn(self, turn_id: str, wish: UserTurn) -> str:
         """Gives the id of the turn that has the input now."""
-        state = self.state
-        state.settings = state.settings.changed_by(wish)
-        if wish.service_tier is not None:
-            state.service_tier = wish.service_tier or None
+        self._change_settings(wish)
         if self._active is not None:
-            return self.steer(wish.items)
+            return self.steer(wish.items, client_id=wish.client_id)
+        said = Given(tuple(wish.items), wish.client_id)
+        self._begin(turn_id, Beginning(said=said), output_schema=wish.output_schema)
+        return turn_id
+
+    def _begin(self, turn_id: str, beginning: Beginning, *, output_schema: object = None) -> None:
+        state = self.state
         try:
-            turn = state.turns.turn(state.settings, turn_id=turn_id, output_schema=wish.output_schema)
+            turn = state.turns.turn(state.settings, turn_id=turn_id, output_schema=output_schema)
             scope = trio.CancelScope()
-            task = RegularTurn(state, turn, wish.items, interrupt=scope.cancel)
+            task = RegularTurn(state, turn, beginning, interrupt=scope.cancel)
             active = self._active = _Active(task, scope)
         except Exception as error:
             self._tell_bug(turn_id, error)
         else:
             self._nursery.start_soon(self._see_through, active)
-        return turn_id
 
     async def _see_through(self, active: _Active) -> None:
         task = active.task
@@ -184,11 +251,13 @@ class Session:
         finally:
             self._active = None
             active.over.set()
+        self._pursue()
 
     def _tell_bug(self, turn_id: str, error: Exception) -> None:
         """Something that nobody foresaw ends the turn, not the thread."""
         logger.error("turn %s failed", turn_id, exc_info=error)
         self.state.journal.tell(ErrorEvent(message=f"unexpected {type(error).__name__}: {error}"))
+        self.state.goals.turn_ended(Outcome(failure="other"))
         self.state.journal.tell(TaskComplete(turn_id=turn_id, last_agent_message=None))
 
     def _abandon(self, active: _Active) -> None:
@@ -199,11 +268,13 @@ class Session:
             journal.record([turn_aborted_marker()], active.task.turn)
         except RolloutUnwritable as error:
             journal.tell(ErrorEvent(message=str(error)))
+        self.state.goals.turn_abandoned(by_person=not self._is_closing)
         journal.tell(TurnAborted(turn_id=active.task.turn.turn_id, reason=active.reason))
 
     def _answer(self, request_id: str, value: object) -> None:
         if self.state.pending.answer(request_id, value) and value == ABORT and self._active is not None:
             self._active.is_ending = True
+            self.state.goals.pause()
 
     async def _end_of_interrupted(self) -> None:
         """What is said after the wish to stop is for the next turn."""

@@ -5,6 +5,7 @@ that it waits for can be cancelled: then `abandon` leaves the history whole.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import trio
@@ -17,8 +18,10 @@ from pycodex.protocol.user_input import LocalImage, UserInput
 from pycodex.supervisor.context import user_message
 from pycodex.supervisor.model.request import Prompt
 from pycodex.supervisor.model.stream import ModelFailure
+from pycodex.supervisor.prompts import load
 from pycodex.supervisor.rollout.writer import RolloutUnwritable
-from pycodex.supervisor.session.opening import record_context, record_input
+from pycodex.supervisor.session.goals import Outcome
+from pycodex.supervisor.session.opening import Beginning, Given, record_context, record_input
 from pycodex.supervisor.session.sampling import Sampler, ToolSet
 from pycodex.supervisor.session.state import ThreadState
 from pycodex.supervisor.session.turn_metadata import TurnMetadata
@@ -35,11 +38,12 @@ class RegularTurn:
     """A task of a session: `run` it once; after it was cancelled, `abandon` it. `interrupt` makes the session do so."""
 
     def __init__(
-        self, state: ThreadState, turn: TurnContext, inputs: Sequence[UserInput], *, interrupt: Callable[[], None]
+        self, state: ThreadState, turn: TurnContext, beginning: Beginning, *, interrupt: Callable[[], None]
     ) -> None:
         self.turn = turn
         self._state = state
-        self._inputs = inputs
+        self._beginning = beginning
+        self._has_called_tools = False
         self._journal = state.journal
         offer = offered(turn, state.tools)
         self._specs = [tool.spec(turn) for tool in offer.shown]
@@ -61,17 +65,24 @@ class RegularTurn:
         self._journal.tell(
             TaskStarted(turn_id=self.turn.turn_id, model_context_window=window, collaboration_mode_kind=self.turn.mode)
         )
+        self._state.goals.turn_began(self.turn.turn_id)
         last_message: str | None = None
+        failure: object = None
         try:
-            self._open(await _message_of(self._inputs))
+            said = self._beginning.said
+            self._open(None if said is None else await _message_of(said.inputs))
             last_message = await self._work()
             items = self._journal.history.items
             self._state.notifier.turn_completed(self.turn, items, last_message=last_message)
-        except ModelFailure as failure:
-            self._fail(failure)
+        except ModelFailure as error:
+            failure = error.info or "other"
+            self._fail(error)
         except RolloutUnwritable as error:
+            failure = "other"
             self._journal.tell(ErrorEvent(message=str(error), codex_error_info="other"))
         self._keep_waiting_input()
+        outcome = Outcome(called_tools=self._has_called_tools, last_message=last_message, failure=failure)
+        self._state.goals.turn_ended(outcome)
         self._journal.tell(TaskComplete(turn_id=self.turn.turn_id, last_agent_message=last_message))
 
     def abandon(self) -> None:
@@ -82,9 +93,11 @@ class RegularTurn:
     def _keep_waiting_input(self) -> None:
         """What came too late for the model to see in this turn is there for the next."""
         waiting, self._state.waiting_input = self._state.waiting_input, []
-        for inputs in waiting:
+        with suppress(RolloutUnwritable):
+            self._take_items()
+        for given in waiting:
             try:
-                self._take_input(inputs, user_message.message_of(inputs))
+                self._take_input(given, user_message.message_of(given.inputs))
             except RolloutUnwritable:
                 # The history has it, and whoever records next meets the same error.
                 continue
@@ -95,18 +108,25 @@ class RegularTurn:
     def _note_for_model(self, text: str) -> None:
         self._journal.record([message("developer", [input_text(text)])], self.turn)
 
-    def _open(self, said: "Item") -> None:
+    def _open(self, said: "Item | None") -> None:
         """What the model must know first, then the settings, then what the person said."""
         state, turn = self._state, self.turn
         state.reference_context = record_context(
             self._journal, turn, state.around, previous=state.reference_context, previous_model=state.previous_model
         )
         state.previous_model = turn.model
-        self._take_input(self._inputs, said)
+        if self._beginning.note is not None:
+            self._note_for_model(self._beginning.note)
+        if self._beginning.said is not None and said is not None:
+            self._take_input(self._beginning.said, said)
         self._journal.begin_file()
 
-    def _take_input(self, inputs: Sequence[UserInput], said: "Item") -> None:
-        record_input(self._journal, self.turn, inputs, said=said, skills=self._state.skills)
+    def _take_input(self, given: Given, said: "Item") -> None:
+        record_input(self._journal, self.turn, given, said=said, skills=self._state.skills)
+
+    def _take_items(self) -> None:
+        items, self._state.waiting_items = self._state.waiting_items, []
+        self._journal.record(items, self.turn)
 
     async def _work(self) -> str | None:
         """Ask the model until it waits for nothing more; gives what it said last."""
@@ -115,8 +135,13 @@ class RegularTurn:
         while True:
             sampled = await self._sampler.sample(self._prompt, max_retries=state.stream_max_retries)
             last_message = sampled.last_message or last_message
+            self._has_called_tools |= sampled.called_tools
+            self._take_items()
+            is_used_up = state.goals.spend()
             if not await self._heard_more() and not sampled.called_tools:
                 return last_message
+            if is_used_up:
+                self._note_for_model(load.text("goal-budget"))
 
     async def _heard_more(self) -> bool:
         """Take in what was said meanwhile; whether anything was."""
@@ -124,7 +149,7 @@ class RegularTurn:
         heard = bool(waiting)
         while waiting:
             # It waits until it can be recorded: whoever is interrupted here loses nothing.
-            said = await _message_of(waiting[0])
+            said = await _message_of(waiting[0].inputs)
             self._take_input(waiting.pop(0), said)
         return heard
 

@@ -45,6 +45,7 @@ def offered(turn: TurnContext, services: ToolServices) -> Offer:
     ours = (
         *_command_tools(turn, services),
         UpdatePlan(),
+        *_goal_tool(services),
         RequestUserInput(),
         *_tool_search(turn, deferred),
         *_patch_tool(turn),
@@ -124,6 +125,13 @@ def _patch_tool(turn: TurnContext) -> Iterator[Tool]:
     form = turn.model_info.apply_patch_tool_type or ("freeform" if "apply_patch_freeform" in turn.features else None)
     if form is not None:
         yield ApplyPatch(freeform=form == "freeform")
+
+
+def _goal_tool(services: ToolServices) -> Iterator[Tool]:
+    if services.goals is not None and services.goals.is_active:
+        from pycodex.supervisor.tools.handlers.update_goal import UpdateGoal
+
+        yield UpdateGoal(services.goals)
 
 
 def _experimental_tools(turn: TurnContext) -> Iterator[Tool]:

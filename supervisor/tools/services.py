@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from pycodex.protocol.confinement import Limits
 from pycodex.supervisor.policy.approvals import Approvals
@@ -10,6 +10,17 @@ from pycodex.supervisor.tools.dynamic_tools import Declaration
 from pycodex.supervisor.tools.login_shells import LoginShells
 from pycodex.supervisor.tools.processes import Processes
 from pycodex.supervisor.workers.late_pool import PoolSource
+
+
+class GoalDesk(Protocol):
+    """What the thread works towards by itself."""
+
+    @property
+    def is_active(self) -> bool: ...
+
+    def mark(self, status: str, *, turn_id: str) -> None:
+        """The model says what has become of it. Raises ModelFacing."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,3 +47,4 @@ class ToolServices:
     """The table `[tools.web_search]`."""
     dynamic_tools: tuple[Declaration, ...] = ()
     """Those that the client brought along."""
+    goals: GoalDesk | None = None

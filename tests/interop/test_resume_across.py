@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from pycodex.protocol.events.goal import GoalCleared, GoalUpdated, ThreadGoal
 from pycodex.protocol.ids import new_thread_id
 from pycodex.protocol.items import written
 from pycodex.protocol.model_info import TOKENS, ModelInfo, TruncationPolicy
-from pycodex.protocol.rollout import RESPONSE_ITEM, SessionMeta
+from pycodex.protocol.rollout import EVENT_MSG, RESPONSE_ITEM, SessionMeta
 from pycodex.supervisor.context.history import History
 from pycodex.supervisor.rollout.listing import find_by_id, newest
 from pycodex.supervisor.rollout.reader import fork_lines, replay
@@ -101,6 +102,25 @@ def test_reference_passes_over_what_only_we_write(binary: str, shared_dir: Path)
         assert sent[: len(expected)] == expected
         assert output("a", "out") in sent
         assert prompt(writer.path) == [*sent, message("assistant", "two")]
+
+
+def test_reference_passes_over_goals(binary: str, shared_dir: Path) -> None:
+    """It knows no such events, and no such fields."""
+    goal = ThreadGoal(thread_id="t", objective="win", status="active", created_at=1, updated_at=2)
+    told = [GoalUpdated(thread_id="t", goal=goal), GoalCleared(thread_id="t"), GoalUpdated(thread_id="t", goal=goal)]
+    lines = [{"type": EVENT_MSG, "payload": event.to_stored()} for event in told]
+    with reference(binary, shared_dir, [[{"say": "three"}]]) as there:
+        # What the client calls a message is nothing to it, either.
+        spoken = [dict(line, payload={"client_id": "mine", **line["payload"]}) for line in turn("2", "two", "a2")]
+        writer = our_session(there, [*turn("1", "one", "a1", *lines), lines[0], *spoken, lines[0]])
+        writer.close()
+        assert writer.path is not None
+        expected = prompt(writer.path)
+        there.exec("resume", thread_of(writer), "go on")
+        (sent,) = there.requests()
+        assert sent[: len(expected)] == expected
+        assert sent[-1] == message("user", "go on")
+        assert prompt(writer.path) == [*sent, message("assistant", "three")]
 
 
 def test_reference_reads_what_we_wrote_behind_half_a_line(binary: str, shared_dir: Path) -> None:

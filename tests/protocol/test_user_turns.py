@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pycodex.protocol.user_turns import before_last_user_turns, is_contextual, is_user_turn
+from pycodex.protocol.user_turns import before_last_user_turns, is_contextual, is_goal_note, is_user_turn
 from support.rollouts import message, output
 
 
@@ -75,3 +75,10 @@ def test_other_items_begin_no_turn(item: dict[str, Any]) -> None:
 def test_what_precedes_the_first_turn_stays(roles: str, count: int, stay: int) -> None:
     names = {"d": "developer", "u": "user", "a": "assistant"}
     assert before_last_user_turns([message(names[role], "x") for role in roles], count) == stay
+
+
+def test_turns_towards_a_goal_count_though_nobody_asked_for_them() -> None:
+    note, other = message("developer", "<goal>\nx\n</goal>"), message("developer", "<goal_budget>\n")
+    items = [message("user", "one"), note, message("user", "win"), other, note, message("assistant", "on it")]
+    assert [before_last_user_turns(items, count) for count in (1, 2, 3)] == [4, 1, 0]
+    assert not any(map(is_goal_note, (message("user", "<goal>\n"), {**note, "content": []}, output("c", "x"))))

@@ -26,8 +26,9 @@ _SEARCH_FIELDS: dict[str, tuple[str, tuple[str, ...]]] = {
 _UNSHOWABLE_JOIN = " "
 
 
-def user_message(item_id: str, inputs: Iterable[Mapping[str, Any]]) -> Json:
-    return {"type": "userMessage", "id": item_id, "content": [_input(each) for each in inputs]}
+def user_message(item_id: str, inputs: Iterable[Mapping[str, Any]], client_id: str | None = None) -> Json:
+    told: Json = {"type": "userMessage", "id": item_id, "content": [_input(each) for each in inputs]}
+    return told if client_id is None else {**told, "clientId": client_id}
 
 
 def _input(given: Mapping[str, Any]) -> Json:
@@ -67,7 +68,7 @@ def thread_item(item: Mapping[str, Any]) -> Json | None:
     """One that `item_started` and `item_completed` carry; None for a kind that is not known."""
     match item["type"]:
         case "UserMessage":
-            return user_message(item["id"], item["content"])
+            return user_message(item["id"], item["content"], item.get("client_id"))
         case "AgentMessage":
             text = "".join(part["text"] for part in item["content"])
             return agent_message(item["id"], text, item.get("phase"))

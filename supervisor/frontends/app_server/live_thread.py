@@ -37,11 +37,15 @@ logger = logging.getLogger("pycodex.app_server")
 class Awaited:
     """An event that a request waits for; from its coming on the thread is held, so that the answer comes first."""
 
-    def __init__(self, kinds: tuple[type, ...]) -> None:
-        self.kinds = kinds
+    def __init__(self, kinds: tuple[type, ...], request_id: str | None) -> None:
+        self._kinds = kinds
+        self._request_id = request_id
         self.event: AnyEvent | None = None
         self._come = trio.Event()
         self._hold: Hold | None = None
+
+    def is_for(self, event: AnyEvent) -> bool:
+        return isinstance(event, self._kinds) and self._request_id == getattr(event, "request_id", None)
 
     def settle(self, event: AnyEvent | None, gate: Gate) -> None:
         self.event, self._hold = event, gate.hold()
@@ -95,9 +99,9 @@ class LiveThread:
         while self.active_turn_id is not None and not self.closed.is_set():
             await self._news.wait()
 
-    def awaited(self, *kinds: type) -> Awaited:
-        """Ask for it before the wish that leads to it."""
-        waiter = Awaited(kinds)
+    def awaited(self, *kinds: type, request_id: str | None = None) -> Awaited:
+        """Ask for it before the wish that leads to it; `request_id` is that of the wish, if it has one."""
+        waiter = Awaited(kinds, request_id)
         self._awaited.append(waiter)
         return waiter
 
@@ -132,7 +136,7 @@ class LiveThread:
             await self._ended()
 
     async def _take(self, event: AnyEvent) -> None:
-        for waiter in [waiter for waiter in self._awaited if isinstance(event, waiter.kinds)]:
+        for waiter in [waiter for waiter in self._awaited if waiter.is_for(event)]:
             self._awaited.remove(waiter)
             waiter.settle(event, self.gate)
         await self.gate.passed()
@@ -174,6 +178,10 @@ class LiveThread:
         """Let it end in good order."""
         self.is_ending = True
         self.thread.close()
+
+    def notify(self, method: str, params: Json) -> None:
+        """Tell all who follow it."""
+        self._notify(Notice(method, params))
 
     def _notify(self, notice: Notice) -> None:
         if self.is_ending and notice.params.get("status") == IDLE:

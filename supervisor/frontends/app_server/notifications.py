@@ -7,7 +7,7 @@ others: what the model says comes as items, too. The order within one event is p
 from collections.abc import Callable
 from typing import Any
 
-from pycodex.protocol.events import approval, dynamic_tool, error, image, message, patch, plan, question, turn
+from pycodex.protocol.events import approval, dynamic_tool, error, goal, image, message, patch, plan, question, turn
 from pycodex.protocol.events import exec as commands
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.supervisor.frontends.app_server import items, questions_asked
@@ -70,6 +70,21 @@ def _item_started(telling: Telling, event: message.ItemStarted) -> list[Told]:
 def _item_completed(telling: Telling, event: message.ItemCompleted) -> list[Told]:
     item = items.thread_item(event.item.to_wire())
     return [] if item is None else [*telling.item_completed(item, turn_id=event.turn_id)]
+
+
+def _raw_item(telling: Telling, event: message.RawResponseItem) -> list[Told]:
+    return [telling.notice("rawResponseItem/completed", {"item": event.item}, turn_id=event.turn_id)]
+
+
+def _goal_updated(telling: Telling, event: goal.GoalUpdated) -> list[Told]:
+    telling.goal = event.goal.to_wire()
+    params = {"threadId": telling.thread_id, "turnId": event.turn_id, "goal": telling.goal}
+    return [Notice("thread/goal/updated", params)]
+
+
+def _goal_cleared(telling: Telling, _event: goal.GoalCleared) -> list[Told]:
+    telling.goal = None
+    return [Notice("thread/goal/cleared", {"threadId": telling.thread_id})]
 
 
 def _delta(method: str, index: str | None = None, name: str = "") -> Callable[[Telling, Any], list[Told]]:
@@ -218,6 +233,7 @@ _TABLE: dict[type, Callable[[Telling, Any], list[Told]]] = {
     message.ItemStarted: _item_started,
     message.ItemCompleted: _item_completed,
     message.PlanCompleted: _item_completed,
+    message.RawResponseItem: _raw_item,
     message.PlanDelta: _delta("item/plan/delta"),
     message.AgentMessageContentDelta: _delta("item/agentMessage/delta"),
     message.ReasoningContentDelta: _delta("item/reasoning/summaryTextDelta", "summary_index", "summaryIndex"),
@@ -231,6 +247,9 @@ _TABLE: dict[type, Callable[[Telling, Any], list[Told]]] = {
     patch.PatchApplyEnd: _patch_ended,
     patch.TurnDiff: _turn_diff,
     plan.PlanUpdate: _plan_update,
+    goal.GoalUpdated: _goal_updated,
+    goal.GoalRestored: _goal_updated,
+    goal.GoalCleared: _goal_cleared,
     image.ViewImageToolCall: _image_viewed,
     error.ErrorEvent: _error,
     error.StreamError: _stream_error,

@@ -90,6 +90,8 @@ class Telling:
         self.thread_id = thread_id
         self.status = IDLE
         self.turn: Turn | None = None
+        self.goal: Json | None = None
+        """As it was last told."""
         self.failed_calls: set[str] = set()
         """Calls whose question the client could not answer: their items end as failed."""
         self._begun: dict[tuple[str, str], str] = {}

@@ -73,7 +73,8 @@ def _user_message(found: _Items, event: Mapping[str, Any]) -> None:
         content.append({"type": "text", "text": event["message"], "text_elements": elements})
     content += ({"type": "image", "url": url} for url in event.get("images") or ())
     content += ({"type": "local_image", "path": path} for path in event.get("local_images") or ())
-    found.add(items.user_message(found.next_id(), content))
+    client_id = event.get("client_id")
+    found.add(items.user_message(found.next_id(), content, client_id if isinstance(client_id, str) else None))
 
 
 def _agent_message(found: _Items, event: Mapping[str, Any]) -> None:

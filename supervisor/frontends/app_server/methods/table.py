@@ -84,6 +84,11 @@ FILE_OF = {
     "thread/turns/list": "newer_threads",
     "thread/items/list": "newer_threads",
     "thread/delete": "newer_threads",
+    "thread/inject_items": "thread_changes",
+    "thread/settings/update": "thread_changes",
+    "thread/goal/set": "goals",
+    "thread/goal/get": "goals",
+    "thread/goal/clear": "goals",
 }
 """By the name of the method: the file beside this one that has it."""
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from pycodex.protocol.app.thread_starts import ThreadForkParams, ThreadResumeParams, ThreadStartParams
 from pycodex.protocol.items import known_item
+from pycodex.protocol.ops import PursueGoal
 from pycodex.supervisor.frontends.app_server import thread_views
 from pycodex.supervisor.frontends.app_server.connection import Call
 from pycodex.supervisor.frontends.app_server.live_thread import LiveThread
@@ -27,7 +28,9 @@ async def start(caller: Caller, params: ThreadStartParams) -> Json:
         source=call.server.source,
         dynamic_tools=tools,
         rules=loaded_rules(config),
-        terms=_terms(call, tells_work=params.persist_extended_history),
+        terms=replace(
+            _terms(call, tells_work=params.persist_extended_history), tells_items=params.experimental_raw_events
+        ),
     )
     live = _followed(call, thread, ThreadFacts.of(config, source=call.server.source))
     return _announced(call, live, thread_views.of_live(live, with_turns=False))
@@ -56,7 +59,9 @@ async def resume(caller: Caller, params: ThreadResumeParams) -> Json:
         return _joined(call, running, with_turns=not params.exclude_turns)
     facts = ThreadFacts.of(config, source=meta.source)
     facts.preview = first_words(path)
-    return _resumed(call, thread, facts, with_turns=not params.exclude_turns)
+    answer = _resumed(call, thread, facts, with_turns=not params.exclude_turns)
+    await thread.submit(PursueGoal())
+    return answer
 
 
 async def _resume_history(call: Call, params: ThreadResumeParams) -> Json:
@@ -109,7 +114,12 @@ def _turns_behind(path: str, turn_id: str) -> int:
 
 def _terms(call: Call, *, tells_work: bool, history: list[Any] | None = None) -> Terms:
     client = call.connection.client
-    return Terms(identity=client.identity if client is not None else None, tells_work=tells_work, history=history)
+    return Terms(
+        identity=client.identity if client is not None else None,
+        tells_work=tells_work,
+        history=history,
+        pursues_goals=True,
+    )
 
 
 def _followed(call: Call, thread: CodexThread, facts: ThreadFacts) -> LiveThread:
@@ -137,6 +147,10 @@ def _joined(call: Call, live: LiveThread, *, with_turns: bool) -> Json:
     live.follow(call.connection)
     call.at_the_end(live.gate.hold().release)
     call.after_answer(lambda: live.replay_questions(call.connection))
+    goal = live.telling.goal
+    if goal is not None:
+        told = {"threadId": live.thread_id, "turnId": None, "goal": goal}
+        call.after_answer(lambda: call.notify("thread/goal/updated", told))
     return {"thread": thread_views.of_live(live, with_turns=with_turns), **live.facts.told()}
 
 

@@ -1,6 +1,5 @@
 """Starting, steering and interrupting turns."""
 
-import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -8,13 +7,11 @@ from pycodex.protocol.app.turns import ReviewStartParams, TurnInterruptParams, T
 from pycodex.protocol.app.user_input import UserInput as GivenInput
 from pycodex.protocol.events.turn import TaskComplete, TurnAborted
 from pycodex.protocol.ids import new_turn_id
-from pycodex.protocol.ops import Interrupt, UserTurn
+from pycodex.protocol.ops import Interrupt
 from pycodex.protocol.user_input import Image, LocalImage, Mention, Skill, Text, UserInput
-from pycodex.supervisor.frontends.app_server.live_thread import LiveThread
 from pycodex.supervisor.frontends.app_server.method import INVALID_PARAMS, Caller, Json, Method, RpcError
 from pycodex.supervisor.frontends.app_server.methods.calls import call_of, loaded
-from pycodex.supervisor.frontends.app_server.sandbox_policies import permissions_of
-from pycodex.supervisor.frontends.app_server.thread_configs import plain
+from pycodex.supervisor.frontends.app_server.wishes import wish_of
 
 MAX_INPUT_CHARS = 1 << 20
 
@@ -25,53 +22,16 @@ async def start(caller: Caller, params: TurnStartParams) -> Json:
     inputs = _inputs(params.input)
     if not inputs:
         return _begun(new_turn_id())
-    wish = _wish(params, inputs)
+    wish = wish_of(params, inputs).replace(output_schema=params.output_schema, client_id=params.client_user_message_id)
     call.at_the_end(live.gate.hold().release)
     turn_id = await live.thread.begin(wish)
     live.turn_submitted(turn_id)
-    _note_settings(live, params, wish)
+    live.facts.note(wish, params)
     return _begun(turn_id)
 
 
 def _begun(turn_id: str) -> Json:
     return {"turn": {"id": turn_id, "items": [], "status": "inProgress", "error": None}}
-
-
-def _wish(params: TurnStartParams, inputs: tuple[UserInput, ...]) -> UserTurn:
-    policy = params.sandbox_policy
-    wish = UserTurn(
-        items=inputs,
-        cwd=None if params.cwd is None else os.path.realpath(params.cwd),
-        approval_policy=plain(params.approval_policy),
-        permissions=None if policy is None else permissions_of(policy.to_json()),
-        model=params.model,
-        effort=params.effort,
-        summary=params.summary,
-        personality=params.personality,
-        service_tier=(params.service_tier or "") if "service_tier" in params.model_fields_set else None,
-        output_schema=params.output_schema,
-    )
-    mode = params.collaboration_mode
-    if mode is None:
-        return wish
-    return wish.replace(
-        mode=mode.mode,
-        mode_instructions=mode.settings.developer_instructions,
-        model=mode.settings.model,
-        effort=mode.settings.reasoning_effort or wish.effort,
-    )
-
-
-def _note_settings(live: LiveThread, params: TurnStartParams, wish: UserTurn) -> None:
-    """What is asked for holds for later turns, too."""
-    facts = live.facts
-    facts.cwd = wish.cwd or facts.cwd
-    facts.model = wish.model or facts.model
-    facts.effort = wish.effort or facts.effort
-    facts.service_tier = facts.service_tier if wish.service_tier is None else wish.service_tier or None
-    facts.permissions = wish.permissions or facts.permissions
-    facts.approval_policy = wish.approval_policy or facts.approval_policy
-    facts.approvals_reviewer = params.approvals_reviewer or facts.approvals_reviewer
 
 
 def _inputs(given: Iterable[GivenInput]) -> tuple[UserInput, ...]:
@@ -112,7 +72,11 @@ async def steer(caller: Caller, params: TurnSteerParams) -> Json:
         raise RpcError("no active turn to steer")
     if params.expected_turn_id != live.active_turn_id:
         raise RpcError(f"expected active turn id `{params.expected_turn_id}` but found `{live.active_turn_id}`")
-    return {"turnId": live.thread.steer_input(inputs, expected_turn_id=params.expected_turn_id)}
+    return {
+        "turnId": live.thread.steer_input(
+            inputs, expected_turn_id=params.expected_turn_id, client_id=params.client_user_message_id
+        )
+    }
 
 
 async def interrupt(caller: Caller, params: TurnInterruptParams) -> Json:

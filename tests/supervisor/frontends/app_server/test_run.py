@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 import trio
 
-from pycodex.supervisor.model.scripted import Reply, say, serve_script
+from pycodex.supervisor.model.scripted import Hold, Reply, call, say, serve_script
 from support.app_server import Client, text_input
 from support.cli import cli_argv
 from support.engine import Place, run
@@ -38,6 +38,28 @@ async def running(place: Place, *arguments: str) -> AsyncIterator[tuple[trio.Pro
             await process.wait()
         process.kill()
         await process.wait()
+
+
+async def test_goal_is_pursued_again_by_the_next_process(place: Place) -> None:
+    script = [
+        Reply(parts=[*say("half")[:2], Hold()]),
+        Reply(parts=call("update_goal", {"status": "complete"})),
+        Reply(parts=say("reached")),
+    ]
+    async with serve_script(script) as model:
+        place.point_at(model.base_url)
+        async with running(place) as (_, client):
+            await client.hello()
+            thread_id = await client.start()
+            await client.call("thread/goal/set", threadId=thread_id, objective="win")
+            await client.until("turn/started")
+            await client.until("item/agentMessage/delta")
+        async with running(place) as (_, client):
+            await client.hello()
+            await client.call("thread/resume", threadId=thread_id)
+            await client.until("turn/started")
+            await client.until("thread/goal/updated", goal__status="complete")
+            await client.until("turn/completed", turn__status="completed")
 
 
 async def test_client_that_closes_its_end_ends_the_server_at_once(place: Place) -> None:

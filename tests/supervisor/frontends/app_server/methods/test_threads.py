@@ -1,5 +1,7 @@
 """Starting, resuming and forking threads."""
 
+from typing import Any
+
 import pytest
 
 from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR
@@ -141,6 +143,22 @@ async def test_fork_has_an_id_and_a_file_of_its_own(place: Place) -> None:
             "data": sorted((thread_id, forked["thread"]["id"])),
             "nextCursor": None,
         }
+
+
+async def test_items_are_told_as_the_model_sees_them_to_who_asks_for_it(place: Place) -> None:
+    async with open_app_server(place, lambda _request: Reply(parts=say("ok"))) as scratch:
+        client = await scratch.connect().hello()
+        told_of: dict[bool, list[dict[str, Any]]] = {}
+        for raw in (True, False):
+            thread_id = await client.start(experimentalRawEvents=raw)
+            heard = await client.turn(thread_id, "one")
+            told_of[raw] = [
+                message["params"]["item"] for message in heard if message.get("method") == "rawResponseItem/completed"
+            ]
+        assert told_of[False] == []
+        *given, answer = told_of[True]
+        assert given == scratch.inputs[0]
+        assert (answer["role"], answer["content"][0]["text"]) == ("assistant", "ok")
 
 
 async def test_work_is_kept_for_who_asks_for_it(place: Place) -> None:

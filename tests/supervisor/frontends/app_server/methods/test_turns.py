@@ -7,7 +7,7 @@ from pycodex.protocol.app.turns import Turn
 from pycodex.supervisor.frontends.app_server.method import INVALID_PARAMS
 from pycodex.supervisor.model.scripted import Hold, Reply, Until, refuse, say
 from support.app_server import Refused, exactly, open_app_server, statuses, text_input, told
-from support.engine import Place, run, said
+from support.engine import Place, plan, run, said
 
 
 async def test_plain_turn_is_told_in_order(place: Place) -> None:
@@ -119,6 +119,32 @@ async def test_steered_input_joins_the_turn(place: Place) -> None:
         assert said(scratch.inputs[1], "user")[-2:] == ["pears", "plums"]
         with pytest.raises(Refused, match=exactly("no active turn to steer")):
             await client.call("turn/steer", threadId=thread_id, expectedTurnId=turn_id, input=[text_input("late")])
+
+
+async def test_client_finds_its_messages_by_its_own_ids(place: Place) -> None:
+    go_on = trio.Event()
+    script = [Reply(parts=[*plan("a"), Until(go_on)]), Reply(parts=say("both"))]
+    async with open_app_server(place, script) as scratch:
+        client = await scratch.connect().hello()
+        thread_id = await client.start()
+        begun = await client.call(
+            "turn/start", threadId=thread_id, input=[text_input("go")], clientUserMessageId="mine-1"
+        )
+        await client.until("item/completed", item__clientId="mine-1")
+        await client.until("turn/plan/updated")
+        await client.call(
+            "turn/steer",
+            threadId=thread_id,
+            expectedTurnId=begun["turn"]["id"],
+            input=[text_input("pears")],
+            clientUserMessageId="mine-2",
+        )
+        await client.call("turn/start", threadId=thread_id, input=[text_input("plums")])
+        go_on.set()
+        await client.until("turn/completed")
+        (turn,) = (await client.call("thread/read", threadId=thread_id, includeTurns=True))["thread"]["turns"]
+        said_by_person = [item for item in turn["items"] if item["type"] == "userMessage"]
+        assert [item.get("clientId") for item in said_by_person] == ["mine-1", "mine-2", None]
 
 
 async def test_failed_turn_says_why_and_the_next_goes_on(place: Place) -> None:

@@ -159,6 +159,7 @@ def test_parameters_have_the_fields_of_the_reference(experimental: bool) -> None
         "v2/ThreadListParams": ["sortDirection"],
         "v2/ThreadResumeParams": ["excludeTurns"],
         "v2/TurnStartParams": ["clientUserMessageId"],
+        "v2/TurnSteerParams": ["clientUserMessageId"],
     }
 
 

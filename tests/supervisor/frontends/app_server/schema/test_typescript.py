@@ -48,7 +48,7 @@ def test_indexes_name_every_type(experimental: bool) -> None:
 
 
 def test_fields_that_may_be_left_out_are_marked() -> None:
-    assert body("v2/TurnSteerParams.ts") == "{ threadId: string, input: Array<UserInput>, expectedTurnId: string }"
+    assert body("v2/TurnInterruptParams.ts") == "{ threadId: string, turnId: string }"
     assert body("v2/ModelListParams.ts") == (
         "{ cursor?: string | null, limit?: number | null, includeHidden?: boolean | null }"
     )
