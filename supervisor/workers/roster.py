@@ -290,13 +290,14 @@ class Roster:
         """Watch over deadlines; sleeps while there are none."""
         while True:
             now = trio.current_time()
+            self._tend_at = math.inf
             self._check(now)
-            waiting = [worker.deadline for worker in self._workers.values()]
+            waiting = [self._tend_at, *(worker.deadline for worker in self._workers.values())]
             if self._quiet_until > now:
                 waiting.append(self._quiet_until)
             if any(worker.state is State.BEREAVED for worker in self._workers.values()):
                 waiting.append(now + LAST_WORDS_POLL_S)
-            self._tend_at = min(waiting, default=math.inf)
+            self._tend_at = min(waiting)
             self._poke = trio.Event()
             with trio.CancelScope(deadline=self._tend_at):
                 await self._poke.wait()

@@ -15,9 +15,8 @@ FAMILY = "output"
 MEGABYTE = 1 << 20
 
 
-def test_a_flood_does_not_grow_the_launcher(world: World) -> None:
-    """O01: as much as is read passes through; little of it is kept."""
-    flood = 256 * MEGABYTE
+def peak_bytes_after(world: World, flood: int) -> int:
+    """How much memory the launcher took at most while so many bytes went through."""
     process = start(world, confined(world, WORKSPACE_WRITE, ["/bin/sh", "-c", f"yes | head -c {flood}"]))
     assert process.stdout is not None
     seen = 0
@@ -27,7 +26,14 @@ def test_a_flood_does_not_grow_the_launcher(world: World) -> None:
     process.returncode = os.waitstatus_to_exitcode(status)
     finish(process)
     assert (seen, process.returncode) == (flood, 0)
-    assert usage.ru_maxrss * 1024 < 200 * MEGABYTE
+    return usage.ru_maxrss * 1024
+
+
+def test_a_flood_does_not_grow_the_launcher(world: World) -> None:
+    """O01: as much as is read passes through; little of it is kept."""
+    # What a new process is said to have used begins with what its parent uses, so both are compared.
+    trickle = peak_bytes_after(world, 1)
+    assert peak_bytes_after(world, 256 * MEGABYTE) - trickle < 64 * MEGABYTE
 
 
 def test_a_reader_that_goes_away_ends_the_call(world: World) -> None:

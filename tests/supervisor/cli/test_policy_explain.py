@@ -99,7 +99,7 @@ def test_unknown_command_under_untrusted_is_offered_for_good(explain: Call, work
 def test_escalation(explain: Call) -> None:
     asked = rows(explain("--escalated", "npm install"))
     assert asked["part"] == ["npm install  prompt     asks to leave the sandbox"]
-    assert asked["reason"] == ["what the model says for it, else: run it outside of the sandbox?"]
+    assert asked["reason"] == ["what the model says for it, else: Run it outside of the sandbox?"]
     assert asked["after a yes"] == ["runs outside the sandbox: approved by the user"]
     refused = rows(explain("--escalated", "-a", "never", "npm install"))
     assert refused["verdict"] == ["is refused"]
