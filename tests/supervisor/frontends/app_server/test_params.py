@@ -250,7 +250,15 @@ WRONG = [None, 5, -1, 70000, 1 << 40, 1.5, True, "x", "", [], ["x"], {}, {"x": 1
 # What is fulfilled would reach for the network, or for programs.
 LEFT_OUT = {"initialize", "feedback/upload", "account/login/start", "plugin/install", "mcpServer/oauth/login"}
 # Our own departures, by the field that they are in.
-WIDER = ("serviceTier", "approvalsReviewer", "dynamicTools", "effort", "thread/list.cwd", "thread/list.sortKey")
+WIDER = (
+    "serviceTier",
+    "approvalsReviewer",
+    "dynamicTools",
+    "effort",
+    "collaborationMode",
+    "thread/list.cwd",
+    "thread/list.sortKey",
+)
 
 
 def sample(shape: Shape) -> Any:
