@@ -122,22 +122,6 @@ def opened(
     )
 
 
-def reading_only(confinement: Confinement) -> Confinement:
-    """The same for somebody who writes nothing: then nothing has to be kept from being written, either."""
-    if confinement.unconfined_because:
-        return confinement
-    return confinement.replace(
-        base=READ if confinement.base == WRITE else confinement.base,
-        entries=tuple(
-            Entry(path=entry.path, access=READ) if entry.access == WRITE else entry
-            for entry in confinement.entries
-            if entry.access in (WRITE, READ, NONE)
-        ),
-        placeholders=(),
-        not_repositories=(),
-    )
-
-
 def _look_up(table: "dict[str, str]", base: str, path: str) -> str:
     while len(path) > 1:
         access = table.get(path)

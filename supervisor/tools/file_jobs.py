@@ -23,22 +23,23 @@ async def run_job(
     scope: ToolScope,
     *,
     answer_cap_bytes: int = RunFileJob.output_cap_bytes,
-    confine: Callable[[Confinement], Confinement] | None = None,
+    confine: Callable[[Confinement], Confinement] | Confinement | None = None,
     finish: bool = False,
 ) -> "FileAnswer":
     """Raises ModelFacing: JobFailed with the job's own text, or what kept it from being run.
 
-    `confine` may change what the turn allows. With `finish` a job that has begun is not ended half-way.
+    `confine` is what the job may touch, or says it from what the turn allows. With `finish` a job that has begun is not
+    ended half-way.
     """
     turn, services = scope.turn, scope.services
     pool = await services.pool.ready()
-    confined = confinement(turn, services, runtime_dir=pool.runtime_dir)
+    confined = confine if isinstance(confine, Confinement) else _confined(scope, pool.runtime_dir, confine)
     try:
         return await pool.run_file_job(
             name,
             arguments,
             cwd=turn.cwd,
-            confinement=confined if confine is None else confine(confined),
+            confinement=confined,
             session_id=turn.thread_id,
             answer_cap_bytes=answer_cap_bytes,
             finish=finish,
@@ -47,6 +48,11 @@ async def run_job(
         raise ModelFacing(f"{name}: the arguments are too large: {error}") from None
     except UnicodeEncodeError:
         raise ModelFacing(f"{name}: the arguments are not valid Unicode") from None
+
+
+def _confined(scope: ToolScope, runtime_dir: str, confine: Callable[[Confinement], Confinement] | None) -> Confinement:
+    confined = confinement(scope.turn, scope.services, runtime_dir=runtime_dir)
+    return confined if confine is None else confine(confined)
 
 
 def senseless(name: str) -> ModelFacing:

@@ -25,6 +25,8 @@ from pycodex.supervisor.tools.confine import MOST_PATH_BYTES
 from pycodex.supervisor.tools.services import ToolServices
 
 _MOST_DETOURS_TOLD = 10
+# To look these up takes less time than to go to another thread for it.
+_FEW = 8
 
 
 class _Target(NamedTuple):
@@ -69,7 +71,10 @@ class Places:
 
 async def places_of(paths: Iterable[str], *, cwd: str, confined: Confinement) -> Places:
     """Relative paths start at `cwd`. Paths that no file system can have are left out: to apply them will fail."""
-    return await trio.to_thread.run_sync(_looked_at, tuple(paths), cwd, confined)
+    given = tuple(paths)
+    if len(given) <= _FEW:
+        return _looked_at(given, cwd, confined)
+    return await trio.to_thread.run_sync(_looked_at, given, cwd, confined)
 
 
 def _looked_at(paths: Sequence[str], cwd: str, confined: Confinement) -> Places:

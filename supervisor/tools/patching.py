@@ -16,13 +16,13 @@ from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.events.exec import COMPLETED, DECLINED, FAILED, ExecCommandOutputDelta
 from pycodex.protocol.events.patch import PatchApplyBegin, PatchApplyEnd, TurnDiff
 from pycodex.protocol.frames import STDERR, STDOUT, Exited
-from pycodex.sandbox.plan import reading_only
 from pycodex.supervisor.policy.decision import RETRY_REASON
 from pycodex.supervisor.policy.patches import PatchVerdict, asks_after_denial, judge_patch
 from pycodex.supervisor.tools.asking import Declined, ask_about_patch
 from pycodex.supervisor.tools.confine import confinement
 from pycodex.supervisor.tools.file_jobs import run_job, senseless
 from pycodex.supervisor.tools.patch_places import Places, places_of
+from pycodex.supervisor.tools.reading import for_reading
 from pycodex.supervisor.tools.remarks import remarks_on
 from pycodex.supervisor.tools.shell_answer import structured, system_error
 from pycodex.supervisor.tools.tool import ToolAnswer, ToolScope
@@ -56,11 +56,12 @@ async def apply_patch(
     work = _Application(text, cwd, places, scope)
     verdict = judge_patch(places.all, confined, policy)
     is_allowed = verdict is PatchVerdict.ASK and scope.services.approvals.has_all(places.keys)
-    result = await work.tried(write=is_allowed or verdict is PatchVerdict.APPLY, opens=is_allowed)
+    may_write = is_allowed or verdict is PatchVerdict.APPLY
+    result = await work.tried(write=may_write, opens=is_allowed, confined=confined)
     _warn_of_detour(requested_via, scope)
     if verdict is PatchVerdict.REJECT:
         raise ModelFacing("patch rejected: writing outside of the project; rejected by user approval settings")
-    events = _Events(call_id, scope, auto_approved=is_allowed or verdict is PatchVerdict.APPLY)
+    events = _Events(call_id, scope, auto_approved=may_write)
     events.begin(result)
     if not result.cwd_errno and not is_allowed:
         if verdict is PatchVerdict.ASK:
@@ -134,8 +135,12 @@ class _Application:
     places: Places
     scope: ToolScope
 
-    async def tried(self, *, write: bool, opens: bool) -> "_Result":
-        """Verified, and with `write` also applied. `opens`: a person lets it write its places, and no others."""
+    async def tried(self, *, write: bool, opens: bool, confined: Confinement | None = None) -> "_Result":
+        """Verified, and with `write` also applied. `opens`: a person lets it write its places, and no others.
+
+        `confined` is what the turn allows, if that was just looked up.
+        """
+        confine = self._confine(write=write, opens=opens)
         arguments: dict[str, object] = {"patch": self.text, "cwd": self.cwd, "verify": True, "write": write}
         if opens:
             arguments["only"] = self.places.all
@@ -144,16 +149,16 @@ class _Application:
             arguments,
             self.scope,
             answer_cap_bytes=ANSWER_CAP_BYTES,
-            confine=self._confine(write=write, opens=opens),
+            confine=confine if confined is None else confine(confined),
             # Once it writes, it is not ended half-way; it takes milliseconds, and has a deadline of its own.
             finish=True,
         )
         return _Result.of(done)
 
-    def _confine(self, *, write: bool, opens: bool) -> Callable[[Confinement], Confinement] | None:
+    def _confine(self, *, write: bool, opens: bool) -> Callable[[Confinement], Confinement]:
         if not write:
-            return reading_only
-        return self.places.opening(self.scope.services) if opens else None
+            return for_reading
+        return self.places.opening(self.scope.services) if opens else lambda confined: confined
 
 
 def _written_paths(patch: "Patch") -> Iterator[str]:
