@@ -880,8 +880,10 @@ def test_protected_file_is_open_once_it_is_named_itself() -> None:
     assert access_at(opened(WORKSPACE, ["/ws/.git"], directories=["/ws"]), "/ws/.git") == "write"
 
 
-def test_root_directory_is_never_opened() -> None:
+def test_root_and_guarded_directories_are_not_opened() -> None:
     assert opened(Confinement(), ["/x"], directories=["/"]) == Confinement()
+    home = opened(Confinement(), ["/h/a"], directories=["/h"], guarded=["/h/.codex"])
+    assert (access_at(home, "/h/a"), access_at(home, "/h/.codex/rules/x")) == ("write", "read")
 
 
 @given(_surveys, st.lists(_paths, max_size=3), _paths)

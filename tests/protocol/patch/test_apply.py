@@ -297,3 +297,24 @@ def test_any_patch_that_fails_leaves_the_tree_as_it_was(
         assert (outcome.exit_code, outcome.stdout) == (1, "")
         assert "No file was changed" in outcome.stderr
         assert snapshot(folder) == before
+
+
+def test_several_hunks_about_one_file_are_told_by_what_becomes_of_it(folder: Path) -> None:
+    make(folder, a="1\n2\n3\n4\n5\n6\n7\n8\n")
+    first = ("*** Update File: a", "@@", "-1", "+one")
+    second = ("*** Update File: a", "@@", "-8", "+eight")
+    outcome = applied(folder, *first, *second, write=False)
+    (change,) = outcome.changes.values()
+    diff = change["unified_diff"] or ""
+    assert ("-1\n+one\n" in diff, "-8\n+eight\n" in diff) == (True, True)
+
+
+def test_place_that_nobody_was_asked_about_is_not_written(folder: Path) -> None:
+    make(folder, a="1\n", b="1\n")
+    (folder / "link").symlink_to("b")
+    lines = ("*** Update File: link", "@@", "-1", "+2")
+    only = frozenset({os.fsencode(folder.resolve() / "a"), os.fsencode(folder.resolve() / "link")})
+    outcome = apply_patch(patch_of(*lines), os.fsencode(folder), verify=True, write=True, only=only)
+    assert outcome.exit_code == 1
+    assert "which nobody was asked about" in outcome.stderr
+    assert files(folder)["b"] == "1\n"
