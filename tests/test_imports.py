@@ -118,3 +118,10 @@ def test_worker_loads_neither_supervisor_nor_its_libraries(module: str) -> None:
     brought = modules_loaded_by("import msgpack")
     assert heavy(loaded - brought) == set()
     assert {name for name in loaded if name.startswith(("pycodex.supervisor", "pycodex.sandbox.plan"))} == set()
+
+
+def test_engine_starts_without_the_parsers_of_policy() -> None:
+    """They are loaded with the first command, and with the first file of rules."""
+    loaded = modules_loaded_by("import pycodex.supervisor.frontends.exec.task")
+    assert "pycodex.supervisor.tools.orchestrator" in loaded
+    assert loaded & {"tree_sitter", "tree_sitter_bash", "starlark", "pycodex.supervisor.policy.decision"} == set()
