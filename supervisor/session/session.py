@@ -1,12 +1,13 @@
 """One thread at work: wishes come in, events go out, and at most one task runs.
 
-Owns the loop that takes wishes, the life of the active task and its interruption. What a task does is its own affair;
-it must offer `turn`, `run` and `abandon`.
+Owns the loop that takes wishes, the life of the active task and its interruption, and who comes next. What a task does
+is its own affair; it must offer `kind`, `turn`, `run` and `abandon`.
 """
 
 import logging
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import trio
 
@@ -15,6 +16,7 @@ from pycodex.protocol.errors import UserFacing
 from pycodex.protocol.events.error import ErrorEvent
 from pycodex.protocol.events.turn import (
     INTERRUPTED,
+    REPLACED,
     ShutdownComplete,
     TaskComplete,
     TurnAborted,
@@ -42,7 +44,7 @@ from pycodex.supervisor.session.goals import Outcome
 from pycodex.supervisor.session.opening import Beginning, Given
 from pycodex.supervisor.session.state import ThreadState
 from pycodex.supervisor.session.taking_back import take_back
-from pycodex.supervisor.session.turn import RegularTurn
+from pycodex.supervisor.session.turn import REGULAR, RegularTurn
 
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item
@@ -53,7 +55,20 @@ _HAS_ENDED = "the thread has ended"
 logger = logging.getLogger("pycodex.session")
 
 
+class NotSteerable(UserFacing):
+    """The running task takes no input; `kind` says which one it is."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"cannot steer a {kind} turn")
+        self.kind = kind
+
+
 class Task(Protocol):
+    @property
+    def kind(self) -> str:
+        """Only a regular turn takes input while it runs."""
+        ...
+
     @property
     def turn(self) -> TurnContext: ...
 
@@ -64,6 +79,18 @@ class Task(Protocol):
     def abandon(self) -> None:
         """After `run` was cancelled: leave things whole."""
         ...
+
+
+TaskMaker = Callable[[TurnContext, Callable[[], None]], Task]
+"""Takes what holds for its turn, and what interrupts it."""
+
+
+class _Start(NamedTuple):
+    """A task that was asked for, under the id by which its turn is known."""
+
+    turn_id: str
+    make: TaskMaker
+    output_schema: object = None
 
 
 class _Active:
@@ -90,6 +117,10 @@ class Session:
         self._takers: dict[str, trio.MemorySendChannel[str]] = {}
         """Whoever waits to hear where their turn has gone, by the id of the wish."""
         self._active: _Active | None = None
+        self._next: deque[_Start] = deque()
+        """What waits for the end of a task that takes no input."""
+        self._is_granting = False
+        """Whether a wish is being granted: until then nothing starts by itself."""
         self._is_closing = False
 
     @property
@@ -128,11 +159,13 @@ class Session:
         self, inputs: Sequence[UserInput], *, expected_turn_id: str | None = None, client_id: str | None = None
     ) -> str:
         """Add input to the running turn; the model sees it with its next request."""
-        turn_id = self.active_turn_id
-        if turn_id is None:
+        if self._active is None:
             raise UserFacing("no active turn to steer")
+        turn_id = self._active.task.turn.turn_id
         if expected_turn_id is not None and expected_turn_id != turn_id:
             raise UserFacing(f"expected active turn id `{expected_turn_id}` but found `{turn_id}`")
+        if self._active.task.kind != REGULAR:
+            raise NotSteerable(self._active.task.kind)
         self.state.waiting_input.append(Given(tuple(inputs), client_id))
         return turn_id
 
@@ -154,8 +187,10 @@ class Session:
             async for wish_id, op in self._inbox:
                 if isinstance(op, Shutdown):
                     break
+                self._is_granting = True
                 await self._grant(wish_id, op)
-                self._pursue()
+                self._is_granting = False
+                self._go_on()
 
     async def _grant(self, wish_id: str, op: Op) -> None:
         match op:
@@ -193,7 +228,7 @@ class Session:
         if is_free and not self._inbox.statistics().current_buffer_used:
             beginning = state.goals.beginning()
             if beginning is not None:
-                self._begin(new_turn_id(), beginning)
+                self._begin(_Start(new_turn_id(), self._regular(beginning)))
 
     def _change_settings(self, like: UserTurn) -> None:
         state = self.state
@@ -219,23 +254,35 @@ class Session:
             self.state.journal.tell(ErrorEvent(message=text, codex_error_info="thread_rollback_failed"))
 
     def _start_turn(self, turn_id: str, wish: UserTurn) -> str:
-        """Gives the id of the turn that has the input now."""
+        """Gives the id of the turn that has the input now, or will have it."""
         self._change_settings(wish)
-        if self._active is not None:
+        if self._active is not None and self._active.task.kind == REGULAR:
             return self.steer(wish.items, client_id=wish.client_id)
         said = Given(tuple(wish.items), wish.client_id)
-        self._begin(turn_id, Beginning(said=said), output_schema=wish.output_schema)
+        self._begin(_Start(turn_id, self._regular(Beginning(said=said)), wish.output_schema))
         return turn_id
 
-    def _begin(self, turn_id: str, beginning: Beginning, *, output_schema: object = None) -> None:
+    def _regular(self, beginning: Beginning) -> TaskMaker:
+        return lambda turn, interrupt: RegularTurn(self.state, turn, beginning, interrupt=interrupt)
+
+    async def _make_way(self) -> None:
+        """A turn that is running ends for what was wished now; a task of another kind is waited for."""
+        if self._active is not None and self._active.task.kind == REGULAR:
+            self._active.reason = REPLACED
+            await self._interrupt()
+
+    def _begin(self, start: _Start) -> None:
+        """At once, or when the task that is running has ended."""
+        if self._active is not None:
+            self._next.append(start)
+            return
         state = self.state
         try:
-            turn = state.turns.turn(state.settings, turn_id=turn_id, output_schema=output_schema)
+            turn = state.turns.turn(state.settings, turn_id=start.turn_id, output_schema=start.output_schema)
             scope = trio.CancelScope()
-            task = RegularTurn(state, turn, beginning, interrupt=scope.cancel)
-            active = self._active = _Active(task, scope)
+            active = self._active = _Active(start.make(turn, scope.cancel), scope)
         except Exception as error:
-            self._tell_bug(turn_id, error)
+            self._tell_bug(start.turn_id, error)
         else:
             self._nursery.start_soon(self._see_through, active)
 
@@ -251,6 +298,13 @@ class Session:
         finally:
             self._active = None
             active.over.set()
+        if not self._is_granting:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """With what was asked for meanwhile, or else with the goal."""
+        while self._next and self._active is None and not self._is_closing:
+            self._begin(self._next.popleft())
         self._pursue()
 
     def _tell_bug(self, turn_id: str, error: Exception) -> None:
@@ -265,10 +319,11 @@ class Session:
         journal = self.state.journal
         try:
             active.task.abandon()
-            journal.record([turn_aborted_marker()], active.task.turn)
+            if active.reason != REPLACED:
+                journal.record([turn_aborted_marker()], active.task.turn)
         except RolloutUnwritable as error:
             journal.tell(ErrorEvent(message=str(error)))
-        self.state.goals.turn_abandoned(by_person=not self._is_closing)
+        self.state.goals.turn_abandoned(by_person=active.reason != REPLACED and not self._is_closing)
         journal.tell(TurnAborted(turn_id=active.task.turn.turn_id, reason=active.reason))
 
     def _answer(self, request_id: str, value: object) -> None:

@@ -34,8 +34,13 @@ if TYPE_CHECKING:
     from pycodex.protocol.items import Item
 
 
+REGULAR = "regular"
+
+
 class RegularTurn:
     """A task of a session: `run` it once; after it was cancelled, `abandon` it. `interrupt` makes the session do so."""
+
+    kind = REGULAR
 
     def __init__(
         self, state: ThreadState, turn: TurnContext, beginning: Beginning, *, interrupt: Callable[[], None]
