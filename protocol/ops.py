@@ -90,6 +90,10 @@ class RollBack(Record):
     turns: "int"
 
 
+class Compact(Record):
+    """Put a summary in the place of what was said so far. It is a turn of its own; one that is running ends for it."""
+
+
 class Shutdown(Record):
     """End the thread in good order."""
 
@@ -105,5 +109,6 @@ Op = (
     | SetGoal
     | PursueGoal
     | ClearGoal
+    | Compact
     | Shutdown
 )

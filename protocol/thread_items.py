@@ -71,4 +71,12 @@ class PlanItem(ThreadItem):
     text: "str"
 
 
-AnyThreadItem = UserMessageItem | AgentMessageItem | ReasoningItem | WebSearchItem | PlanItem
+class ContextCompactionItem(ThreadItem):
+    """What was said so far becomes shorter."""
+
+    _tag = "ContextCompaction"
+
+    id: "str"
+
+
+AnyThreadItem = UserMessageItem | AgentMessageItem | ReasoningItem | WebSearchItem | PlanItem | ContextCompactionItem

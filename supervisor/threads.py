@@ -141,6 +141,7 @@ class _Origin:
     token_info: dict[str, Any] | None = None
     forked_from_id: str | None = None
     previous_model: str | None = None
+    summaries: frozenset[str] = frozenset()
     dynamic_tools: tuple[dict[str, Any], ...] = ()
     goal: ThreadGoal | None = None
     rules: Rules = field(default_factory=Rules)
@@ -369,6 +370,8 @@ class ThreadManager:
             service_tier=config.service_tier,
             reference_context=origin.reference_context,
             previous_model=origin.previous_model,
+            summaries=set(origin.summaries),
+            compact_prompt=config.compact_prompt,
             usage=usage,
             goals=goals,
         )
@@ -483,6 +486,7 @@ def _origin_of(stored: "Replayed", file: RolloutWriter, instructions: str) -> _O
         reference_context=stored.reference_context,
         token_info=stored.token_info,
         previous_model=stored.previous_model,
+        summaries=stored.summaries,
         dynamic_tools=stored_tools(stored.meta.dynamic_tools),
     )
 

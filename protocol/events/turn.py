@@ -91,6 +91,13 @@ class ThreadRolledBack(Event):
     num_turns: "int"
 
 
+class ContextCompacted(Event):
+    """What was said so far has become shorter."""
+
+    _tag = "context_compacted"
+    _persisted = True
+
+
 class ShutdownComplete(Event):
     """The last event of every thread."""
 

@@ -27,6 +27,7 @@ from pycodex.protocol.events.patch import PatchApplyBegin, PatchApplyEnd, TurnDi
 from pycodex.protocol.events.plan import PlanUpdate
 from pycodex.protocol.events.question import RequestUserInput
 from pycodex.protocol.events.turn import (
+    ContextCompacted,
     ModelReroute,
     SessionConfigured,
     ShutdownComplete,
@@ -46,6 +47,7 @@ AnyEvent = (
     | AgentReasoningSectionBreak
     | ApplyPatchApprovalRequest
     | BackgroundEvent
+    | ContextCompacted
     | DeprecationNotice
     | DynamicToolCallRequest
     | DynamicToolCallResponse

@@ -4,7 +4,7 @@ Owns the list of items and its rules: what is recorded, how much of an output is
 taken back, and how many tokens it takes. Takes and gives items; the session file is somebody else's.
 """
 
-from pycodex.protocol.items import KNOWN_KINDS
+from pycodex.protocol.items import KNOWN_KINDS, call_id_of
 from pycodex.protocol.user_turns import before_last_user_turns, is_user_turn
 from pycodex.supervisor.context.normalisation import StandIns, has_images, normalised, with_texts_for_images
 from pycodex.supervisor.text.tokens import estimate_item_tokens, estimate_tokens
@@ -75,6 +75,30 @@ class History:
                 return False
         return False
 
+    def drop_oldest(self, most_tokens: "int | None") -> int:
+        """Let go of the oldest items, and of the other halves of their calls, until the rest may fit.
+
+        At least one item goes, unless it is the last; gives how many went.
+        """
+        costs = [estimate_item_tokens(item) for item in self._items]
+        left = sum(costs)
+        first = 0
+        while first + 1 < len(costs) and (first == 0 or (most_tokens is not None and left > most_tokens)):
+            left -= costs[first]
+            first += 1
+        gone = {call_id for item in self._items[:first] if (call_id := call_id_of(item)) is not None}
+        kept = [item for item in self._items[first:] if call_id_of(item) not in gone]
+        dropped = len(self._items) - len(kept)
+        self.replace(kept)
+        return dropped
+
+    def drop_last_outputs(self, most_tokens: "int | None", instructions: str) -> None:
+        """Let go of the outputs and notes at the end that are too much; the calls stay."""
+        left = self.estimated_tokens(instructions)
+        while self._items and most_tokens is not None and left > most_tokens and _is_made_by_us(self._items[-1]):
+            left -= estimate_item_tokens(self._items.pop())
+        self._stand_ins.clear()
+
     def estimated_tokens(self, instructions: str) -> int:
         """All of it, with the instructions that are sent along."""
         return estimate_tokens(instructions) + sum(map(estimate_item_tokens, self._items))
@@ -111,6 +135,10 @@ def _cut(output: "Item", room: "TruncationPolicy") -> "Item":
 def _after_last(items: "Sequence[Item]", is_wanted: "Callable[[Item], bool]") -> int:
     """The place behind the last such item; 0 if there is none."""
     return next((index + 1 for index in range(len(items) - 1, -1, -1) if is_wanted(items[index])), 0)
+
+
+def _is_made_by_us(item: "Item") -> bool:
+    return item["type"] in _OUTPUTS or item.get("role") == "developer"
 
 
 def _is_made_by_model(item: "Item") -> bool:

@@ -15,6 +15,7 @@ import trio
 from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.auth.credentials import Credentials, Token
 from pycodex.supervisor.config.provider import Provider
+from pycodex.supervisor.model.compacted import read_compacted
 from pycodex.supervisor.model.events import EventReader
 from pycodex.supervisor.model.failures import status_failed, stream_broke
 from pycodex.supervisor.model.headers import Identity, RequestFacts, request_headers
@@ -32,6 +33,7 @@ from pycodex.supervisor.model.stream import (
     StreamEvent,
 )
 
+OPENAI_NAME = "OpenAI"
 OPENAI_URL = "https://api.openai.com/v1"
 CHATGPT_URL = "https://chatgpt.com/backend-api/codex"
 _TURN_STATE = "x-codex-turn-state"
@@ -62,12 +64,28 @@ class ModelClient:
         except UserFacing as error:
             raise ModelFailure(str(error), retryable=False) from error
 
+    @property
+    def compacts_itself(self) -> bool:
+        """Whether the provider makes a long history shorter by itself (`compacted`)."""
+        return self._provider.name == OPENAI_NAME
+
+    async def compacted(self, prompt: Prompt) -> list[object]:
+        """The items that the provider puts in the place of the prompt's."""
+        facts = RequestFacts(thread_id=self._thread_id)
+        answer = await self._ask("responses/compact", self._encoder.encode_for_compaction(prompt), facts)
+        try:
+            return await read_compacted(answer, idle_s=self.idle_s)
+        finally:
+            await answer.drop()
+
     async def ask(self, prompt: Prompt, facts: RequestFacts) -> Answer:
         """The head of a good answer, after as many attempts as the provider's entry grants."""
+        return await self._ask("responses", self._encoder.encode(prompt), facts)
+
+    async def _ask(self, path: str, body: bytes, facts: RequestFacts) -> Answer:
         token = self._token()
-        url = responses_url(self._provider, token)
+        url = responses_url(self._provider, token, path)
         headers = request_headers(self._provider, token, self._identity, facts, env=self._credentials.env)
-        body = self._encoder.encode(prompt)
         attempt = 0
         while True:
             try:

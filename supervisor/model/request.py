@@ -25,6 +25,7 @@ _AZURE_MARKS = (
 _TIERS = {"fast": "priority"}
 _SHELL_NAMES = ("shell", "container.exec", "apply_patch")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
+_COMPACTION_FIELDS = ("model", "input", "instructions", "tools", "parallel_tool_calls", "reasoning", "text")
 _LINES_HEADER = "Total output lines: "
 
 
@@ -199,9 +200,17 @@ class BodyEncoder:
 
     def encode(self, prompt: Prompt) -> bytes:
         """The bytes of `request_body`."""
+        return self._encode(prompt, _fields(prompt, self._provider))
+
+    def encode_for_compaction(self, prompt: Prompt) -> bytes:
+        """The same for an endpoint that knows fewer fields."""
+        fields = _fields(prompt, self._provider)
+        return self._encode(prompt, {name: fields[name] for name in _COMPACTION_FIELDS if fields.get(name) is not None})
+
+    def _encode(self, prompt: Prompt, fields: dict[str, Any]) -> bytes:
         # Joined once, at the end: a long history is megabytes.
         pieces: list[bytes] = []
-        for name, value in _fields(prompt, self._provider).items():
+        for name, value in fields.items():
             pieces.append(b'%c"%s":' % (b"," if pieces else b"{", name.encode()))
             if name == "input":
                 pieces += _listed(self._encoded_items(prompt))

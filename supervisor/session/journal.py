@@ -5,13 +5,13 @@ it. When the file cannot be written, telling goes on, but whoever records learns
 does not hold.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pycodex.protocol.events.message import RawResponseItem
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.protocol.items import written
-from pycodex.protocol.rollout import EVENT_MSG, RESPONSE_ITEM, TURN_CONTEXT
+from pycodex.protocol.rollout import COMPACTED, EVENT_MSG, RESPONSE_ITEM, TURN_CONTEXT
 from pycodex.protocol.turn_context import TurnContext
 from pycodex.supervisor.context.history import History
 from pycodex.supervisor.rollout.writer import RolloutUnwritable, RolloutWriter
@@ -79,6 +79,11 @@ class Journal:
         payload = turn.to_rollout()
         self._file.append(TURN_CONTEXT, payload)
         return payload
+
+    def compact(self, summary: str, items: "Sequence[Item]") -> None:
+        """Put these in the place of the whole history. Raises RolloutUnwritable, as `record` does."""
+        self.history.replace(items)
+        self._file.append(COMPACTED, {"message": summary, "replacement_history": [written(item) for item in items]})
 
     @property
     def path(self) -> str | None:

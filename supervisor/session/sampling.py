@@ -7,25 +7,20 @@ answers. Knows nothing of what a turn is made of.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import trio
 
-from pycodex.protocol.events.error import StreamError, WarningEvent
-from pycodex.protocol.events.turn import ModelReroute, TokenCount
+from pycodex.protocol.events.error import WarningEvent
+from pycodex.protocol.events.turn import ModelReroute
 from pycodex.protocol.items import input_text, message
 from pycodex.protocol.turn_context import TurnContext
-from pycodex.supervisor.model.rate_limits import merged
 from pycodex.supervisor.model.request import Prompt
-from pycodex.supervisor.model.retry import stream_delay
 from pycodex.supervisor.model.stream import (
-    Completed,
     ItemAdded,
     ItemDone,
     ModelFailure,
-    RateLimitsSeen,
     RawReasoningDelta,
-    ReasoningIncluded,
     ServerModel,
     StreamEvent,
     SummaryDelta,
@@ -33,6 +28,8 @@ from pycodex.supervisor.model.stream import (
     TextDelta,
     TurnSource,
 )
+from pycodex.supervisor.session.failures import Reconnecting
+from pycodex.supervisor.session.meter import Meter
 from pycodex.supervisor.session.spoken import Spoken
 from pycodex.supervisor.session.state import ThreadState
 from pycodex.supervisor.session.tool_runs import ToolRuns
@@ -68,35 +65,26 @@ class Sampler:
         self._source = source
         self._tools = tools
         self._journal = state.journal
+        self._meter = Meter(state, turn)
         self._runs: ToolRuns | None = None
         self._rerouted = False
 
     async def sample(self, prompt: Callable[[], Prompt], *, max_retries: int) -> Sampled:
         """Raises ModelFailure once it cannot be tried again."""
         sent = prompt()
-        retries = 0
+        reconnecting = Reconnecting(self._journal, max_retries=max_retries)
         repairs = 0
         while True:
             try:
                 return await self._attempt(sent)
             except ModelFailure as failure:
                 if failure.rate_limits is not None:
-                    self._note_limits(dict(failure.rate_limits))
+                    self._meter.limits_seen(dict(failure.rate_limits))
                 if failure.is_bad_image and repairs < MAX_IMAGE_REPAIRS and self._repair_images():
                     repairs += 1
                     sent = prompt()
                     continue
-                if not failure.retryable or retries >= max_retries:
-                    raise
-                retries += 1
-                self._journal.tell(
-                    StreamError(
-                        message=f"Reconnecting... {retries}/{max_retries}",
-                        codex_error_info=failure.notice_info,
-                        additional_details=failure.message,
-                    )
-                )
-                await trio.sleep(stream_delay(failure, retries))
+                await reconnecting.pause_after(failure)
 
     async def _attempt(self, prompt: Prompt) -> Sampled:
         spoken = Spoken(self._journal, self._turn)
@@ -152,28 +140,14 @@ class Sampler:
                 spoken.summary_part(index)
             case RawReasoningDelta(delta, index):
                 spoken.raw_reasoning(delta, index)
-            case RateLimitsSeen(snapshot):
-                self._note_limits(snapshot)
-            case Completed(_, usage):
-                if usage is not None:
-                    self._state.usage.add(usage)
-                self._tell_usage()
             case ServerModel(name):
                 self._note_model(name)
-            case ReasoningIncluded():
-                self._state.reasoning_included = True
+            case _:
+                self._meter.take(event)
 
     def _repair_images(self) -> bool:
         """A picture that a tool made and the provider cannot read is replaced by a word about it."""
         return self._journal.history.replace_last_output_images("Invalid image")
-
-    def _note_limits(self, snapshot: dict[str, Any]) -> None:
-        self._state.rate_limits = merged(self._state.rate_limits, snapshot)
-        self._tell_usage()
-
-    def _tell_usage(self) -> None:
-        window = self._turn.model_info.effective_context_window
-        self._journal.tell(TokenCount(info=self._state.usage.info(window), rate_limits=self._state.rate_limits))
 
     def _note_model(self, name: str) -> None:
         """Once a turn: the provider answered with another model than it was asked for."""

@@ -27,6 +27,7 @@ from pycodex.protocol.ops import (
     ChangeSettings,
     CleanBackgroundTerminals,
     ClearGoal,
+    Compact,
     InjectItems,
     Interrupt,
     Op,
@@ -44,6 +45,7 @@ from pycodex.supervisor.session.goals import Outcome
 from pycodex.supervisor.session.opening import Beginning, Given
 from pycodex.supervisor.session.state import ThreadState
 from pycodex.supervisor.session.taking_back import take_back
+from pycodex.supervisor.session.tasks.compact import CompactTurn
 from pycodex.supervisor.session.turn import REGULAR, RegularTurn
 
 if TYPE_CHECKING:
@@ -205,6 +207,9 @@ class Session:
                 await self._interrupt()
             case Answer(request_id=request_id, value=value):
                 self._answer(request_id, value)
+            case Compact():
+                await self._make_way()
+                self._begin(_Start(wish_id, lambda turn, _interrupt: CompactTurn(self.state, turn)))
             case CleanBackgroundTerminals():
                 await self.state.tools.processes.end_all()
             case RollBack(turns=turns):
@@ -237,9 +242,15 @@ class Session:
             state.service_tier = like.service_tier or None
 
     def _inject(self, items: "Sequence[Item]") -> None:
+        self.state.waiting_items += items
+        if self._active is None:
+            self._record_waiting_items()
+
+    def _record_waiting_items(self) -> None:
+        """Those that no turn has taken."""
         state = self.state
-        if self._active is not None:
-            state.waiting_items += items
+        items, state.waiting_items = state.waiting_items, []
+        if not items:
             return
         try:
             state.journal.record(items, state.turns.turn(state.settings, turn_id=new_turn_id(), output_schema=None))
@@ -298,6 +309,7 @@ class Session:
         finally:
             self._active = None
             active.over.set()
+        self._record_waiting_items()
         if not self._is_granting:
             self._go_on()
 

@@ -46,6 +46,10 @@ class ThreadState:
     reference_context: dict[str, Any] | None = None
     """The settings that the model was last told, as the session file has them; None: tell everything again."""
     previous_model: str | None = None
+    summaries: set[str] = field(default_factory=set)
+    """Texts in the person's name that are summaries of what was said before them."""
+    compact_prompt: str | None = None
+    """How the model is asked for a summary; None: in our words."""
     waiting_input: list[Given] = field(default_factory=list)
     """What was said while a turn was running."""
     waiting_items: "list[Item]" = field(default_factory=list)

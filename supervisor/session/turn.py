@@ -6,22 +6,28 @@ that it waits for can be cancelled: then `abandon` leaves the history whole.
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import trio
 
 from pycodex.protocol.events.error import ErrorEvent
-from pycodex.protocol.events.turn import TaskComplete, TaskStarted, TokenCount
+from pycodex.protocol.events.turn import TaskComplete, TaskStarted
 from pycodex.protocol.items import input_text, message
 from pycodex.protocol.turn_context import TurnContext
 from pycodex.protocol.user_input import LocalImage, UserInput
 from pycodex.supervisor.context import user_message
+from pycodex.supervisor.context.fragments import initial_context
 from pycodex.supervisor.model.request import Prompt
 from pycodex.supervisor.model.stream import ModelFailure
 from pycodex.supervisor.prompts import load
 from pycodex.supervisor.rollout.writer import RolloutUnwritable
+from pycodex.supervisor.session.compaction import Compaction
+from pycodex.supervisor.session.failures import tell_failure
 from pycodex.supervisor.session.goals import Outcome
+from pycodex.supervisor.session.meter import Meter
 from pycodex.supervisor.session.opening import Beginning, Given, record_context, record_input
+from pycodex.supervisor.session.prompting import turn_prompt
 from pycodex.supervisor.session.sampling import Sampler, ToolSet
 from pycodex.supervisor.session.state import ThreadState
 from pycodex.supervisor.session.turn_metadata import TurnMetadata
@@ -62,8 +68,9 @@ class RegularTurn:
             answer_to=state.pending.answer_to,
             changes=TurnChanges(),
         )
-        source = state.client.turn(TurnMetadata(turn).header)
-        self._sampler = Sampler(state, turn, source, ToolSet(Router(offer.shown, offer.hidden), scope))
+        self._meter = Meter(state, turn)
+        self._source = state.client.turn(TurnMetadata(turn).header)
+        self._sampler = Sampler(state, turn, self._source, ToolSet(Router(offer.shown, offer.hidden), scope))
 
     async def run(self) -> None:
         window = self.turn.model_info.effective_context_window
@@ -74,6 +81,7 @@ class RegularTurn:
         last_message: str | None = None
         failure: object = None
         try:
+            await self._make_room()
             said = self._beginning.said
             self._open(None if said is None else await _message_of(said.inputs))
             last_message = await self._work()
@@ -81,7 +89,7 @@ class RegularTurn:
             self._state.notifier.turn_completed(self.turn, items, last_message=last_message)
         except ModelFailure as error:
             failure = error.info or "other"
-            self._fail(error)
+            tell_failure(error, self._journal, self._meter)
         except RolloutUnwritable as error:
             failure = "other"
             self._journal.tell(ErrorEvent(message=str(error), codex_error_info="other"))
@@ -111,7 +119,7 @@ class RegularTurn:
         self._journal.record([message("user", [input_text(f"Warning: {text}")])], self.turn)
 
     def _note_for_model(self, text: str) -> None:
-        self._journal.record([message("developer", [input_text(text)])], self.turn)
+        self._journal.record([_note(text)], self.turn)
 
     def _open(self, said: "Item | None") -> None:
         """What the model must know first, then the settings, then what the person said."""
@@ -143,44 +151,55 @@ class RegularTurn:
             self._has_called_tools |= sampled.called_tools
             self._take_items()
             is_used_up = state.goals.spend()
-            if not await self._heard_more() and not sampled.called_tools:
+            if not sampled.called_tools and not state.waiting_input:
                 return last_message
+            if self._meter.is_context_full:
+                await self._compaction(self.turn).run(self._still_needed())
+            await self._hear()
             if is_used_up:
                 self._note_for_model(load.text("goal-budget"))
 
-    async def _heard_more(self) -> bool:
-        """Take in what was said meanwhile; whether anything was."""
+    async def _hear(self) -> None:
+        """Take in what was said meanwhile."""
         waiting = self._state.waiting_input
-        heard = bool(waiting)
         while waiting:
             # It waits until it can be recorded: whoever is interrupted here loses nothing.
             said = await _message_of(waiting[0].inputs)
             self._take_input(waiting.pop(0), said)
-        return heard
 
     def _prompt(self) -> Prompt:
-        state, turn = self._state, self.turn
-        return Prompt(
-            model=turn.model,
-            model_info=turn.model_info,
-            instructions=state.around.base_instructions,
-            input=state.journal.history.for_prompt(turn.model_info),
-            tools=self._specs,
-            parallel_tool_calls=turn.model_info.supports_parallel_tool_calls,
-            effort=turn.effort,
-            summary=turn.summary,
-            verbosity=state.verbosity,
-            service_tier=state.service_tier,
-            output_schema=turn.output_schema,
-            thread_id=turn.thread_id,
-        )
+        return turn_prompt(self._state, self.turn, self._specs)
 
-    def _fail(self, failure: ModelFailure) -> None:
-        if failure.is_context_overflow:
-            window = self.turn.model_info.effective_context_window
-            self._state.usage.fill(window or 0)
-            self._journal.tell(TokenCount(info=self._state.usage.info(window), rate_limits=self._state.rate_limits))
-        self._journal.tell(ErrorEvent(message=failure.message, codex_error_info=failure.info))
+    async def _make_room(self) -> None:
+        """Before anything is said, so that a failure leaves the history as it was."""
+        outgrown = self._outgrown_model()
+        if outgrown is not None:
+            await self._compaction(outgrown).run()
+        if self._meter.is_context_full:
+            await self._compaction(self.turn).run()
+
+    def _outgrown_model(self) -> TurnContext | None:
+        """The turn as the model of the last one would have it, if only that one can still read all of it."""
+        state, limit = self._state, self.turn.model_info.auto_compact_token_limit
+        if limit is None or state.previous_model in (None, self.turn.model) or self._meter.context_tokens <= limit:
+            return None
+        settings = replace(state.settings, model=state.previous_model)
+        before = state.turns.turn(settings, turn_id=self.turn.turn_id, output_schema=None)
+        shrinks = (before.model_info.context_window or 0) > (self.turn.model_info.context_window or 0)
+        return before if shrinks else None
+
+    def _compaction(self, turn: TurnContext) -> Compaction:
+        return Compaction(self._state, turn, self._source, self._specs)
+
+    def _still_needed(self) -> "list[Item]":
+        """What the model knew of its surroundings and its goal, for one that goes on with its turn."""
+        items = initial_context(self.turn, self._state.around)
+        note = self._beginning.note
+        return items if note is None else [*items, _note(note)]
+
+
+def _note(text: str) -> "Item":
+    return message("developer", [input_text(text)])
 
 
 async def _message_of(inputs: Sequence[UserInput]) -> "Item":

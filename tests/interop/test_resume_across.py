@@ -11,7 +11,7 @@ from pycodex.protocol.events.goal import GoalCleared, GoalUpdated, ThreadGoal
 from pycodex.protocol.ids import new_thread_id
 from pycodex.protocol.items import written
 from pycodex.protocol.model_info import TOKENS, ModelInfo, TruncationPolicy
-from pycodex.protocol.rollout import EVENT_MSG, RESPONSE_ITEM, SessionMeta
+from pycodex.protocol.rollout import COMPACTED, EVENT_MSG, RESPONSE_ITEM, SessionMeta
 from pycodex.supervisor.context.history import History
 from pycodex.supervisor.rollout.listing import find_by_id, newest
 from pycodex.supervisor.rollout.reader import fork_lines, replay
@@ -121,6 +121,20 @@ def test_reference_passes_over_goals(binary: str, shared_dir: Path) -> None:
         assert sent[: len(expected)] == expected
         assert sent[-1] == message("user", "go on")
         assert prompt(writer.path) == [*sent, message("assistant", "three")]
+
+
+def test_reference_goes_on_from_our_summary(binary: str, shared_dir: Path) -> None:
+    kept = [message("user", "one"), message("user", "all about plums")]
+    line = {"type": COMPACTED, "payload": {"message": "all about plums", "replacement_history": kept}}
+    with reference(binary, shared_dir, [[{"say": "two"}]]) as there:
+        writer = our_session(there, [*turn("1", "one", "a1"), line])
+        writer.close()
+        assert writer.path is not None
+        there.exec("resume", thread_of(writer), "go on")
+        (sent,) = there.requests()
+        assert sent[:2] == kept
+        assert message("assistant", "a1") not in sent
+        assert prompt(writer.path) == [*sent, message("assistant", "two")]
 
 
 def test_reference_reads_what_we_wrote_behind_half_a_line(binary: str, shared_dir: Path) -> None:

@@ -18,7 +18,20 @@ from support.tree import ROOT
 INTEROP = ROOT.parent / "shared" / "interop"
 HERE = ROOT / "tests" / "interop"
 TOPICS = (
-    *("cli-", "config-", "context-", "exec-", "human-", "model-", "patch-", "plan-", "policy-", "rpc-", "rules-"),
+    *(
+        "cli-",
+        "compact-",
+        "config-",
+        "context-",
+        "exec-",
+        "human-",
+        "model-",
+        "patch-",
+        "plan-",
+        "policy-",
+        "rpc-",
+        "rules-",
+    ),
     *("sandbox-", "session-", "shell-", "view-"),
 )
 LONGEST_S = 110

@@ -64,6 +64,10 @@ def image_view(item_id: str, path: str) -> Json:
     return {"type": "imageView", "id": item_id, "path": path}
 
 
+def context_compaction(item_id: str) -> Json:
+    return {"type": "contextCompaction", "id": item_id}
+
+
 def thread_item(item: Mapping[str, Any]) -> Json | None:
     """One that `item_started` and `item_completed` carry; None for a kind that is not known."""
     match item["type"]:
@@ -78,6 +82,8 @@ def thread_item(item: Mapping[str, Any]) -> Json | None:
             return web_search(item["id"], item["query"], item["action"])
         case "Plan":
             return plan(item["id"], item["text"])
+        case "ContextCompaction":
+            return context_compaction(item["id"])
     return None
 
 

@@ -215,6 +215,10 @@ def _deprecation(_telling: Telling, event: error.DeprecationNotice) -> list[Told
     return [Notice("deprecationNotice", {"summary": event.summary, "details": event.details})]
 
 
+def _compacted(telling: Telling, _event: turn.ContextCompacted) -> list[Told]:
+    return [telling.notice("thread/compacted", {})]
+
+
 def _rerouted(telling: Telling, event: turn.ModelReroute) -> list[Told]:
     params = {"fromModel": event.from_model, "toModel": event.to_model, "reason": event.reason}
     return [telling.notice("model/rerouted", params)]
@@ -230,6 +234,7 @@ _TABLE: dict[type, Callable[[Telling, Any], list[Told]]] = {
     turn.TurnAborted: _turn_aborted,
     turn.TokenCount: _token_count,
     turn.ModelReroute: _rerouted,
+    turn.ContextCompacted: _compacted,
     message.ItemStarted: _item_started,
     message.ItemCompleted: _item_completed,
     message.PlanCompleted: _item_completed,

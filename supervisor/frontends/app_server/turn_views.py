@@ -110,7 +110,7 @@ def _image_view(found: _Items, event: Mapping[str, Any]) -> None:
 
 
 def _compaction(found: _Items, _event: Mapping[str, Any]) -> None:
-    found.add({"type": "contextCompaction", "id": found.next_id()})
+    found.add(items.context_compaction(found.next_id()))
 
 
 def _review(kind: str, field: str) -> Callable[[_Items, Mapping[str, Any]], None]:

@@ -20,7 +20,7 @@ from pycodex.protocol.events.message import (
 )
 from pycodex.protocol.events.patch import PatchApplyBegin, PatchApplyEnd, TurnDiff
 from pycodex.protocol.events.plan import PlanUpdate
-from pycodex.protocol.events.turn import INTERRUPTED, TaskStarted, TurnAborted
+from pycodex.protocol.events.turn import INTERRUPTED, ContextCompacted, TaskStarted, TurnAborted
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.supervisor.frontends.exec.facts import ThreadFacts
 from pycodex.supervisor.frontends.exec.outcome import Outcome
@@ -222,6 +222,8 @@ class HumanRenderer:
                 self._lines(f"{paint('ERROR:', RED)} {clean(event.message)}")
             case StreamError():
                 self._lines(paint(clean(retry_text(event)), DIM))
+            case ContextCompacted():
+                self._lines(paint("context compacted", DIM))
             case BackgroundEvent():
                 self._lines(paint(clean(event.message), DIM))
             case _:

@@ -9,7 +9,7 @@ from pycodex.protocol.app.thread_control import (
 from pycodex.protocol.app.thread_store import ThreadLoadedListParams
 from pycodex.protocol.events.error import ErrorEvent
 from pycodex.protocol.events.turn import ThreadRolledBack
-from pycodex.protocol.ops import CleanBackgroundTerminals, RollBack
+from pycodex.protocol.ops import CleanBackgroundTerminals, Compact, RollBack
 from pycodex.supervisor.frontends.app_server import thread_views
 from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, Caller, Json, Method, RpcError
 from pycodex.supervisor.frontends.app_server.methods.calls import call_of, checked_id, loaded
@@ -64,8 +64,11 @@ async def clean_background_terminals(caller: Caller, params: ThreadBackgroundTer
 
 
 async def compact(caller: Caller, params: ThreadCompactStartParams) -> Json:
-    loaded(call_of(caller), params.thread_id)
-    raise RpcError("thread/compact/start is not supported yet")
+    call = call_of(caller)
+    live = loaded(call, params.thread_id)
+    call.at_the_end(live.gate.hold().release)
+    live.turn_submitted(await live.submit(Compact()))
+    return {}
 
 
 METHODS = (

@@ -9,9 +9,11 @@ from pycodex.protocol.events.turn import TaskComplete, TurnAborted
 from pycodex.protocol.ids import new_turn_id
 from pycodex.protocol.ops import Interrupt
 from pycodex.protocol.user_input import Image, LocalImage, Mention, Skill, Text, UserInput
+from pycodex.supervisor.frontends.app_server.error_info import turn_error
 from pycodex.supervisor.frontends.app_server.method import INVALID_PARAMS, Caller, Json, Method, RpcError
 from pycodex.supervisor.frontends.app_server.methods.calls import call_of, loaded
 from pycodex.supervisor.frontends.app_server.wishes import wish_of
+from pycodex.supervisor.session.session import NotSteerable
 
 MAX_INPUT_CHARS = 1 << 20
 
@@ -72,11 +74,14 @@ async def steer(caller: Caller, params: TurnSteerParams) -> Json:
         raise RpcError("no active turn to steer")
     if params.expected_turn_id != live.active_turn_id:
         raise RpcError(f"expected active turn id `{params.expected_turn_id}` but found `{live.active_turn_id}`")
-    return {
-        "turnId": live.thread.steer_input(
+    try:
+        turn_id = live.thread.steer_input(
             inputs, expected_turn_id=params.expected_turn_id, client_id=params.client_user_message_id
         )
-    }
+    except NotSteerable as error:
+        told = turn_error(str(error), {"active_turn_not_steerable": {"turn_kind": error.kind}})
+        raise RpcError(str(error), data=told) from error
+    return {"turnId": turn_id}
 
 
 async def interrupt(caller: Caller, params: TurnInterruptParams) -> Json:

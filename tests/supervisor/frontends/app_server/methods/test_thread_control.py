@@ -3,7 +3,7 @@
 import pytest
 
 from pycodex.supervisor.model.scripted import Hold, Reply, say
-from support.app_server import Refused, exactly, open_app_server, text_input
+from support.app_server import Refused, exactly, open_app_server, statuses, text_input, told
 from support.engine import Place, line_kinds, run, said
 
 UNKNOWN = "01950000-0000-7000-8000-0000000000ff"
@@ -86,6 +86,53 @@ async def test_what_needs_a_loaded_thread_says_so(place: Place) -> None:
         ):
             with pytest.raises(Refused, match=exactly(f"thread not found: {UNKNOWN}")):
                 await client.call(method, threadId=UNKNOWN, **params)
+
+
+async def test_a_compaction_is_a_turn_of_its_own(place: Place) -> None:
+    async with open_app_server(place, [Reply(parts=say("plum")), Reply(parts=say("a summary"))]) as scratch:
+        client = await scratch.connect().hello()
         thread_id = await client.start()
-        with pytest.raises(Refused, match=exactly("thread/compact/start is not supported yet")):
-            await client.call("thread/compact/start", threadId=thread_id)
+        await client.turn(thread_id, "go")
+        start = len(client.heard)
+        assert await client.call("thread/compact/start", threadId=thread_id) == {}
+        completed = await client.until("turn/completed")
+        assert completed["turn"]["status"] == "completed"
+        assert told(client.heard[start:]) == [
+            "answer",
+            "turn/started",
+            "item/started contextCompaction",
+            "item/completed contextCompaction",
+            "thread/compacted",
+            "warning",
+            "turn/completed",
+        ]
+        assert statuses(client.heard[start:]) == ["active", "idle"]
+        compacted = next(message for message in client.heard if message.get("method") == "thread/compacted")
+        assert compacted["params"] == {"threadId": thread_id, "turnId": completed["turn"]["id"]}
+        read = await client.call("thread/read", threadId=thread_id, includeTurns=True)
+        assert [[item["type"] for item in turn["items"]] for turn in read["thread"]["turns"]] == [
+            ["userMessage", "agentMessage"],
+            ["contextCompaction"],
+        ]
+
+
+async def test_a_compaction_takes_no_input_but_an_interrupt(place: Place) -> None:
+    async with open_app_server(place, [Reply(parts=[*say("summ"), Hold()]), Reply(parts=say("ok"))]) as scratch:
+        client = await scratch.connect().hello()
+        thread_id = await client.start()
+        await client.call("thread/compact/start", threadId=thread_id)
+        turn_id = (await client.until("item/started"))["turnId"]
+        with pytest.raises(Refused, match=exactly("cannot steer a compact turn")) as refused:
+            await client.call("turn/steer", threadId=thread_id, expectedTurnId=turn_id, input=[text_input("more")])
+        assert refused.value.data == {
+            "message": "cannot steer a compact turn",
+            "codexErrorInfo": {"activeTurnNotSteerable": {"turnKind": "compact"}},
+            "additionalDetails": None,
+        }
+        next_turn = await client.call("turn/start", threadId=thread_id, input=[text_input("then this")])
+        await client.call("turn/interrupt", threadId=thread_id, turnId=turn_id)
+        ended = [await client.until("turn/completed") for _ in range(2)]
+        assert [(each["turn"]["id"], each["turn"]["status"]) for each in ended] == [
+            (turn_id, "interrupted"),
+            (next_turn["turn"]["id"], "completed"),
+        ]
