@@ -150,3 +150,31 @@ def test_reasoning_of_earlier_turns_is_counted() -> None:
     made = history(message("user", "one"), REASONING, message("user", "two"), REASONING)
     assert made.reasoning_tokens_before_last_user_turn() == estimate_item_tokens(REASONING)
     assert history(REASONING).reasoning_tokens_before_last_user_turn() == 0
+
+
+def test_oldest_items_go_with_the_other_halves_of_their_calls() -> None:
+    made = history(call("c"), message("user", "one"), output("c", "x"), message("user", "two"))
+    assert made.drop_oldest(None) == 2
+    assert list(made.items) == [message("user", "one"), message("user", "two")]
+    assert made.drop_oldest(None) == 1
+    assert made.drop_oldest(None) == 0
+    assert list(made.items) == [message("user", "two")]
+
+
+def test_so_many_of_the_oldest_go_that_the_rest_may_fit() -> None:
+    items = [message("user", f"{number}" * 100) for number in range(9)]
+    made = history(*items)
+    assert made.drop_oldest(3 * estimate_item_tokens(items[0])) == 6
+    assert list(made.items) == items[6:]
+
+
+def test_outputs_and_notes_at_the_end_go_until_the_rest_fits() -> None:
+    items = [message("user", "u"), call("c"), output("c", "x" * 100), message("developer", "n" * 100)]
+    made = history(*items)
+    whole = made.estimated_tokens("i")
+    made.drop_last_outputs(whole, "i")
+    assert list(made.items) == items
+    made.drop_last_outputs(whole - 1, "i")
+    assert list(made.items) == items[:3]
+    made.drop_last_outputs(0, "i")
+    assert list(made.items) == items[:2]
