@@ -13,6 +13,7 @@ from pycodex.supervisor.config.config import Config
 from pycodex.supervisor.policy.decision import (
     BY_DANGER_LIST,
     BY_ESCALATION,
+    BY_LENGTH,
     BY_POLICY,
     BY_SAFE_LIST,
     LEAVES_REASON,
@@ -52,6 +53,7 @@ _GROUNDS = {
     BY_SAFE_LIST: "known to change nothing",
     BY_DANGER_LIST: "known to destroy",
     BY_ESCALATION: "asks to leave the sandbox",
+    BY_LENGTH: "too long to be checked against the rules",
 }
 _DENIALS = {
     FAILS: "it fails, and the model is told; nobody is asked",

@@ -151,15 +151,17 @@ def heredoc_command(script: str) -> HeredocCommand | None:
 
 
 @lru_cache(maxsize=16)
-def every_command(script: str) -> tuple[tuple[str, ...], ...]:
+def every_command(script: str) -> tuple[tuple[str, ...], ...] | None:
     """All commands anywhere in a script, whatever it does with them, also of one that is broken further on.
 
-    Words that depend on what the shell puts into them are empty. No commands where nothing is known.
+    Words that depend on what the shell puts into them are empty. None for a script that is too long to be read.
     """
     if len(script) > MOST_PARSED:
         script = _COMMENT_LINES.sub("", script)
-    if len(script) > MOST_PARSED or not _can_be_run(script):
+    if not _can_be_run(script):
         return ()
+    if len(script) > MOST_PARSED:
+        return None
     root = _parser().parse(script.encode()).root_node
     return tuple(words for node in _walk(root) if node.type == "command" for words in _commands_in(node))
 

@@ -26,10 +26,13 @@ MOST_OFFERED_CHARACTERS = 4000
 RETRY_REASON = "command failed; retry without sandbox?"
 LEAVES_REASON = "Run it outside of the sandbox?"
 
+TOO_LONG_REASON = "The script is too long to be checked against the rules. Run it all the same?"
+
 WITHOUT_SANDBOX = "without sandbox"
 
 # Who has the word about a part of a command.
 BY_RULE, BY_SAFE_LIST, BY_DANGER_LIST, BY_ESCALATION, BY_POLICY = "rule", "safe", "dangerous", "escalation", "policy"
+BY_LENGTH = "length"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +146,10 @@ def _words_on(command: tuple[str, ...], question: Question) -> list[Word]:
     found = {
         (number, match): Word(match.decision, BY_RULE, match, number) for number, match in _matches(command, question)
     }
-    return list(found.values()) or [_by_itself(command, question)]
+    words = list(found.values()) or [_by_itself(command, question)]
+    if question.rules.restrict and not readings(command).is_read:
+        words.append(Word(PROMPT, BY_LENGTH))
+    return words
 
 
 def _matches(command: tuple[str, ...], question: Question) -> Iterator[tuple[int, RuleMatch]]:
@@ -204,6 +210,9 @@ def _refusal(said: Sequence[Word], argv: Sequence[str]) -> str:
 
 def _asked(parts: Sequence[Part], said: Sequence[Word], question: Question) -> Verdict:
     rule = _telling(said, PROMPT)
+    is_unread = any(word.ground == BY_LENGTH for word in said)
+    if question.policy == NEVER and is_unread:
+        return Refuse("the script is too long to be checked against the rules; run it in smaller parts")
     if question.policy == NEVER:
         return Refuse("approval required by policy, but AskForApproval is set to Never")
     if isinstance(question.policy, dict):
@@ -222,7 +231,7 @@ def _asked(parts: Sequence[Part], said: Sequence[Word], question: Question) -> V
         then = Run()
     if question.key in question.granted:
         return then
-    reason = None if rule is None else _reason(rule, question.argv)
+    reason = _reason(rule, question.argv) if rule is not None else TOO_LONG_REASON if is_unread else None
     return Ask(reason=reason, amendment=_amendment_for_prompt(parts, question), key=question.key, then=then)
 
 

@@ -37,6 +37,8 @@ class Readings(NamedTuple):
     """Beginning with the argv itself; no reading is empty."""
     is_whole: bool
     """Whether there is nothing else that it may come to, as far as we can read."""
+    is_read: bool = True
+    """Whether no script in it was too long to be read."""
 
 
 def readings(argv: Sequence[str]) -> Readings:
@@ -49,18 +51,21 @@ def _readings(argv: tuple[str, ...]) -> Readings:
     found: dict[tuple[str, ...], None] = {argv: None} if argv else {}
     waiting = list(found)
     characters_left = _MOST_READ_CHARACTERS
+    is_read = True
     while waiting:
         words = waiting.pop(0)
         scripts = list(_scripts_in(words))
         # What is longer is hardly read at all.
         characters_left -= sum(min(len(script), MOST_PARSED) for script in scripts[1:])
         if characters_left < 0 or len(found) > _MOST_READINGS:
-            return Readings(tuple(found), is_whole=False)
-        for reading in (*_commands_in(words), *(each for script in scripts for each in _commands_of(script))):
+            return Readings(tuple(found), is_whole=False, is_read=False)
+        read = [_commands_of(script) for script in scripts]
+        is_read = is_read and None not in read
+        for reading in (*_commands_in(words), *(each for commands in read for each in commands or ())):
             if reading and reading not in found:
                 found[reading] = None
                 waiting.append(reading)
-    return Readings(tuple(found), is_whole=True)
+    return Readings(tuple(found), is_whole=True, is_read=is_read)
 
 
 def _commands_in(argv: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -87,5 +92,5 @@ def _scripts_in(argv: tuple[str, ...]) -> Iterator[str]:
         yield from (word.removeprefix(_SPLIT) for word in argv if word.startswith(_SPLIT))
 
 
-def _commands_of(script: str) -> tuple[tuple[str, ...], ...]:
+def _commands_of(script: str) -> tuple[tuple[str, ...], ...] | None:
     return plain_commands(script) or every_command(script)

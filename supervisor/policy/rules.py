@@ -110,6 +110,11 @@ class Rules(Record):
         program = match.resolved_program
         return program is not None and all(program not in host.paths for host in self.host_executables)
 
+    @property
+    def restrict(self) -> bool:
+        """Whether any of them forbids something, or wants a person to be asked."""
+        return any(rule.decision != ALLOW for rule in self.prefix_rules)
+
     def allowed_prefixes(self) -> "tuple[tuple[str, ...], ...]":
         """The first words of commands that rules allow; of alternatives, each, as long as there are not too many."""
         from itertools import islice, product

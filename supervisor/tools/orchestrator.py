@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+import trio
+
 from pycodex.protocol.confinement import Confinement
 from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.permissions import widened
@@ -18,6 +20,8 @@ from pycodex.supervisor.tools.tool import ToolScope
 
 if TYPE_CHECKING:
     from pycodex.supervisor.policy.decision import Ask, Run, Verdict
+
+LONG_SCRIPT_CHARS = 8192
 
 Result = TypeVar("Result")
 
@@ -74,7 +78,7 @@ async def _allowed(command: Command, scope: ToolScope) -> "Run":
     # The grammar of shells is loaded with them, beside the first request.
     from pycodex.supervisor.policy.decision import Refuse, Run
 
-    verdict = _verdict(command, scope)
+    verdict = await _verdict(command, scope)
     if isinstance(verdict, Refuse):
         raise NotCleared(verdict.text)
     if isinstance(verdict, Run):
@@ -99,7 +103,14 @@ def _reason(ask: "Ask", command: Command) -> str | None:
     return " ".join(filter(None, parts)) or None
 
 
-def _verdict(command: Command, scope: ToolScope) -> "Verdict":
+async def _verdict(command: Command, scope: ToolScope) -> "Verdict":
+    """Reading a long script takes its time, and other sessions have work to do."""
+    if sum(map(len, command.argv)) <= LONG_SCRIPT_CHARS:
+        return _decided(command, scope)
+    return await trio.to_thread.run_sync(_decided, command, scope)
+
+
+def _decided(command: Command, scope: ToolScope) -> "Verdict":
     from pycodex.supervisor.policy.decision import decide
     from pycodex.supervisor.policy.questions import Terms, question_about
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pycodex.supervisor.policy.bash import every_command, heredoc_command, plain_commands
+from pycodex.supervisor.policy.bash import MOST_PARSED, every_command, heredoc_command, plain_commands
 from pycodex.supervisor.policy.command_line import Segments, script_of, segments_of
 from pycodex.supervisor.policy.safe_commands import is_dangerous, is_known_safe
 from pycodex.supervisor.policy.summaries import parsed_cmd
@@ -168,7 +168,7 @@ def test_no_script_is_too_much_for_whoever_reads_it(scale: Scale) -> None:
             segments = segments_of(argv)
             assert segments.commands, script
             assert all(map(len, segments.commands)), script
-            assert isinstance(every_command(script), tuple), script
+            assert every_command(script) is not None or len(script) > MOST_PARSED, script
             assert not (is_known_safe(argv) and is_dangerous(argv)), script
             assert parsed_cmd(argv) == parsed_cmd(argv), script
 

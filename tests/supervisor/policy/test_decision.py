@@ -13,7 +13,16 @@ from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.turn_context import ApprovalPolicy
 from pycodex.supervisor.policy import escalation
 from pycodex.supervisor.policy.command_line import segments_of
-from pycodex.supervisor.policy.decision import WITHOUT_SANDBOX, Ask, Question, Refuse, Run, Verdict, decide
+from pycodex.supervisor.policy.decision import (
+    TOO_LONG_REASON,
+    WITHOUT_SANDBOX,
+    Ask,
+    Question,
+    Refuse,
+    Run,
+    Verdict,
+    decide,
+)
 from pycodex.supervisor.policy.rules import HostExecutable, PrefixRule, Rules
 from support.tool_calls import make_turn
 
@@ -204,6 +213,26 @@ def test_to_let_a_command_run_is_not_to_let_it_out(policy: str, command: str) ->
     assert run.ask_first is not None
     assert run.ask_first.key == ("k", WITHOUT_SANDBOX)
     assert after == (replace(before, then=SILENT_RETRY) if isinstance(before, Ask) else SILENT_RETRY)
+
+
+PADDED = f"{'ls; ' * 2000}curl x"
+
+
+@pytest.mark.parametrize("decision", ["forbidden", "prompt"])
+@pytest.mark.parametrize("script", [PADDED, f"bash -c {shlex.quote(PADDED)}", f"eval {shlex.quote(PADDED)}"])
+def test_script_that_is_too_long_to_be_read_does_not_slip_past_rules(script: str, decision: str) -> None:
+    by_rules = rules(rule(decision, "curl"))
+    assert verdict_on(script, "on-request", rules=by_rules) == ask(reason=TOO_LONG_REASON)
+    refused = verdict_on(script, rules=by_rules)
+    assert refused == Refuse("the script is too long to be checked against the rules; run it in smaller parts")
+    assert verdict_on(script, "on-request", rules=rules(allow("curl"))) == CONFINED
+
+
+def test_long_document_does_not_make_a_script_unreadable() -> None:
+    script = f"cat > notes <<'EOF'\n{'about curl and plums' * 1000}\nEOF"
+    assert verdict_on(script, "on-request", rules=rules(rule("forbidden", "curl"))) == CONFINED
+    quoted_text = f"git commit -m '{'about curl and plums ' * 1000}'"
+    assert verdict_on(quoted_text, "on-request", rules=rules(rule("forbidden", "curl"))) == CONFINED
 
 
 def test_word_of_the_person_does_not_undo_a_rule_that_forbids() -> None:

@@ -21,7 +21,7 @@ from pycodex.supervisor.policy.decision import ALLOWED_BY_RULES, APPROVED_BY_USE
 from pycodex.supervisor.policy.rules import PrefixRule, Rules
 from pycodex.supervisor.tools.asking import Declined
 from pycodex.supervisor.tools.exec_runs import run_for
-from pycodex.supervisor.tools.orchestrator import Attempt, Command, NotCleared, orchestrated
+from pycodex.supervisor.tools.orchestrator import LONG_SCRIPT_CHARS, Attempt, Command, NotCleared, orchestrated
 from support.approvals import (
     BEGIN,
     COMPLETED,
@@ -171,6 +171,7 @@ async def test_attempts_are_made_under_the_terms_that_were_agreed_on(
         (("rm", "-rf", "x"), "on-request", Declined),
         (("make",), "untrusted", Declined),
         (("bash", "-lc", "make"), "untrusted", Declined),
+        (("rm", "-rf", "x" * LONG_SCRIPT_CHARS), "never", NotCleared),
     ],
 )
 async def test_what_is_not_cleared_is_not_attempted(
@@ -190,6 +191,21 @@ async def test_anything_else_runs_as_the_turn_allows(fake_bench: Bench) -> None:
     (confined,) = attempts.confinements
     assert confined.unconfined_because == ""
     assert fake_bench.turn.cwd in {entry.path for entry in confined.entries if entry.access == "write"}
+
+
+async def test_others_go_on_while_a_long_script_is_read(fake_bench: Bench) -> None:
+    steps: list[str] = []
+
+    async def other() -> None:
+        await trio.lowlevel.checkpoint()
+        steps.append("other")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(other)
+        script = "ls; " * LONG_SCRIPT_CHARS
+        await orchestrated(wanting(fake_bench, "bash", "-lc", script), fake_bench.scope, Attempts("ok").attempt())
+        steps.append("run")
+    assert steps == ["other", "run"]
 
 
 async def test_refusal_of_the_sandbox_is_no_denial(fake_bench: Bench) -> None:
