@@ -14,6 +14,7 @@ from pycodex.supervisor.frontends.app_server.methods.calls import call_of, check
 from pycodex.supervisor.frontends.app_server.thread_configs import loaded_rules, thread_config
 from pycodex.supervisor.frontends.app_server.thread_facts import ThreadFacts
 from pycodex.supervisor.rollout.head import first_words
+from pycodex.supervisor.rollout.long_files import beside
 from pycodex.supervisor.rollout.reader import read_meta
 from pycodex.supervisor.rollout.stored_turns import turns_of_file
 from pycodex.supervisor.threads import CodexThread, Terms
@@ -33,7 +34,7 @@ async def start(caller: Caller, params: ThreadStartParams) -> Json:
         ),
     )
     live = _followed(call, thread, ThreadFacts.of(config, source=call.server.source))
-    return _announced(call, live, thread_views.of_live(live, with_turns=False))
+    return _announced(call, live, await thread_views.of_live(live, with_turns=False))
 
 
 async def resume(caller: Caller, params: ThreadResumeParams) -> Json:
@@ -43,23 +44,24 @@ async def resume(caller: Caller, params: ThreadResumeParams) -> Json:
     if params.path is None:
         running = await call.server.live.settled(checked_id(params.thread_id))
         if running is not None:
-            return _joined(call, running, with_turns=not params.exclude_turns)
+            return await _joined(call, running, with_turns=not params.exclude_turns)
     path = params.path if params.path is not None else path_on_disk(call, params.thread_id)
-    meta = read_meta(path)
+    meta = await beside(read_meta, path)
     running = await call.server.live.settled(meta.id)
     if running is not None:
-        return _joined(call, running, with_turns=not params.exclude_turns)
+        return await _joined(call, running, with_turns=not params.exclude_turns)
     config = thread_config(call.server, params, otherwise_cwd=meta.cwd)
+    preview = await beside(first_words, path)
     thread = await call.server.threads.resume(
         config, path, rules=loaded_rules(config), terms=_terms(call, tells_work=params.persist_extended_history)
     )
     running = call.server.live.get(thread.thread_id)
     if running is not None and running.thread is thread:
         # Another client was a moment earlier.
-        return _joined(call, running, with_turns=not params.exclude_turns)
+        return await _joined(call, running, with_turns=not params.exclude_turns)
     facts = ThreadFacts.of(config, source=meta.source)
-    facts.preview = first_words(path)
-    answer = _resumed(call, thread, facts, with_turns=not params.exclude_turns)
+    facts.preview = preview
+    answer = await _resumed(call, thread, facts, with_turns=not params.exclude_turns)
     await thread.submit(PursueGoal())
     return answer
 
@@ -75,7 +77,7 @@ async def _resume_history(call: Call, params: ThreadResumeParams) -> Json:
     thread = await call.server.threads.start(config, source=call.server.source, rules=loaded_rules(config), terms=terms)
     facts = ThreadFacts.of(config, source=call.server.source)
     facts.preview = first_words(thread.rollout_path) if thread.rollout_path is not None else ""
-    answer = _resumed(call, thread, facts, with_turns=False)
+    answer = await _resumed(call, thread, facts, with_turns=False)
     answer["thread"]["gitInfo"] = None
     return answer
 
@@ -83,8 +85,9 @@ async def _resume_history(call: Call, params: ThreadResumeParams) -> Json:
 async def fork(caller: Caller, params: ThreadForkParams) -> Json:
     call = call_of(caller)
     path = params.path if params.path is not None else path_on_disk(call, params.thread_id)
-    meta = read_meta(path)
+    meta = await beside(read_meta, path)
     config = thread_config(call.server, params, otherwise_cwd=meta.cwd)
+    preview = await beside(first_words, path)
     thread = await call.server.threads.fork(
         config,
         path,
@@ -92,21 +95,21 @@ async def fork(caller: Caller, params: ThreadForkParams) -> Json:
         rules=loaded_rules(config),
         terms=replace(
             _terms(call, tells_work=params.persist_extended_history),
-            drops_turns=0 if params.last_turn_id is None else _turns_behind(path, params.last_turn_id),
+            drops_turns=0 if params.last_turn_id is None else await _turns_behind(path, params.last_turn_id),
         ),
     )
     facts = ThreadFacts.of(config, source=call.server.source)
     facts.forked_from_id = meta.id
-    facts.preview = first_words(path)
+    facts.preview = preview
     live = _followed(call, thread, facts)
-    told = thread_views.of_live(live, with_turns=not params.exclude_turns)
+    told = await thread_views.of_live(live, with_turns=not params.exclude_turns)
     if thread.rollout_path is None and not params.exclude_turns:
-        told["turns"] = thread_views.turns_told(path, None)
+        told["turns"] = await thread_views.turns_told(path, None)
     return _announced(call, live, told)
 
 
-def _turns_behind(path: str, turn_id: str) -> int:
-    ids = [turn.turn_id for turn in turns_of_file(path)]
+async def _turns_behind(path: str, turn_id: str) -> int:
+    ids = [turn.turn_id for turn in await beside(turns_of_file, path)]
     if turn_id not in ids:
         raise RpcError(f"turn not found: {turn_id}")
     return len(ids) - 1 - ids.index(turn_id)
@@ -135,14 +138,14 @@ def _announced(call: Call, live: LiveThread, told: Json) -> Json:
     return {"thread": told, **live.facts.told()}
 
 
-def _resumed(call: Call, thread: CodexThread, facts: ThreadFacts, *, with_turns: bool) -> Json:
+async def _resumed(call: Call, thread: CodexThread, facts: ThreadFacts, *, with_turns: bool) -> Json:
     live = _followed(call, thread, facts)
     status = {"threadId": live.thread_id, "status": live.telling.status}
     call.server.broadcast("thread/status/changed", status)
-    return {"thread": thread_views.of_live(live, with_turns=with_turns), **live.facts.told()}
+    return {"thread": await thread_views.of_live(live, with_turns=with_turns), **live.facts.told()}
 
 
-def _joined(call: Call, live: LiveThread, *, with_turns: bool) -> Json:
+async def _joined(call: Call, live: LiveThread, *, with_turns: bool) -> Json:
     """It runs already: whoever asks follows it, too, and can answer what is open. What was asked to differ does not."""
     live.follow(call.connection)
     call.at_the_end(live.gate.hold().release)
@@ -151,7 +154,7 @@ def _joined(call: Call, live: LiveThread, *, with_turns: bool) -> Json:
     if goal is not None:
         told = {"threadId": live.thread_id, "turnId": None, "goal": goal}
         call.after_answer(lambda: call.notify("thread/goal/updated", told))
-    return {"thread": thread_views.of_live(live, with_turns=with_turns), **live.facts.told()}
+    return {"thread": await thread_views.of_live(live, with_turns=with_turns), **live.facts.told()}
 
 
 METHODS = (
