@@ -1,11 +1,12 @@
 """One thread at work: wishes come in, events go out, and at most one task runs.
 
 Owns the loop that takes wishes, the life of the active task and its interruption. What a task does is its own affair;
-it must offer `turn`, `run` and `abandon`.
+it must offer `turn`, `takes_input`, `run` and `abandon`.
 """
 
 import logging
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import trio
@@ -30,6 +31,7 @@ from pycodex.protocol.ops import (
     Op,
     PursueGoal,
     RollBack,
+    RunTyped,
     SetGoal,
     Shutdown,
     UserTurn,
@@ -46,6 +48,7 @@ from pycodex.supervisor.session.turn import RegularTurn
 
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item
+    from pycodex.supervisor.session.tasks.user_shell import TypedBeside
 
 MAX_WAITING_OPS = 512
 _HAS_ENDED = "the thread has ended"
@@ -56,6 +59,11 @@ logger = logging.getLogger("pycodex.session")
 class Task(Protocol):
     @property
     def turn(self) -> TurnContext: ...
+
+    @property
+    def takes_input(self) -> bool:
+        """Whether what is said meanwhile joins it."""
+        ...
 
     async def run(self) -> None:
         """To the end, of which it tells itself."""
@@ -91,6 +99,9 @@ class Session:
         """Whoever waits to hear where their turn has gone, by the id of the wish."""
         self._active: _Active | None = None
         self._is_closing = False
+        self._typed: TypedBeside | None = None
+        self._deferred: deque[tuple[str, UserTurn]] = deque()
+        """Turns that wait for the end of a task that takes no input."""
 
     @property
     def active_turn_id(self) -> str | None:
@@ -131,6 +142,8 @@ class Session:
         turn_id = self.active_turn_id
         if turn_id is None:
             raise UserFacing("no active turn to steer")
+        if self._active is not None and not self._active.task.takes_input:
+            raise UserFacing("the active turn takes no input")
         if expected_turn_id is not None and expected_turn_id != turn_id:
             raise UserFacing(f"expected active turn id `{expected_turn_id}` but found `{turn_id}`")
         self.state.waiting_input.append(Given(tuple(inputs), client_id))
@@ -178,6 +191,9 @@ class Session:
                 self._change_settings(like)
             case InjectItems(items=items):
                 self._inject(items)
+            case RunTyped(command=command):
+                await self._end_of_interrupted()
+                self._run_typed(wish_id, command)
             case SetGoal():
                 self.state.goals.set(op)
             case ClearGoal(request_id=request_id):
@@ -221,6 +237,9 @@ class Session:
     def _start_turn(self, turn_id: str, wish: UserTurn) -> str:
         """Gives the id of the turn that has the input now."""
         self._change_settings(wish)
+        if self._active is not None and not self._active.task.takes_input:
+            self._deferred.append((turn_id, wish))
+            return turn_id
         if self._active is not None:
             return self.steer(wish.items, client_id=wish.client_id)
         said = Given(tuple(wish.items), wish.client_id)
@@ -228,12 +247,28 @@ class Session:
         return turn_id
 
     def _begin(self, turn_id: str, beginning: Beginning, *, output_schema: object = None) -> None:
+        def task(turn: TurnContext, scope: trio.CancelScope) -> Task:
+            return RegularTurn(self.state, turn, beginning, interrupt=scope.cancel)
+
+        self._begin_task(turn_id, task, output_schema=output_schema)
+
+    def _run_typed(self, turn_id: str, command: str) -> None:
+        from pycodex.supervisor.session.tasks.user_shell import TypedBeside, UserShell
+
+        if self._active is not None:
+            self._typed = self._typed or TypedBeside(self.state, self._nursery, inject=self._inject)
+            self._typed.start(command, self._active.task.turn)
+        else:
+            self._begin_task(turn_id, lambda turn, _: UserShell(self.state, turn, command))
+
+    def _begin_task(
+        self, turn_id: str, make: Callable[[TurnContext, trio.CancelScope], Task], *, output_schema: object = None
+    ) -> None:
         state = self.state
         try:
             turn = state.turns.turn(state.settings, turn_id=turn_id, output_schema=output_schema)
             scope = trio.CancelScope()
-            task = RegularTurn(state, turn, beginning, interrupt=scope.cancel)
-            active = self._active = _Active(task, scope)
+            active = self._active = _Active(make(turn, scope), scope)
         except Exception as error:
             self._tell_bug(turn_id, error)
         else:
@@ -251,6 +286,8 @@ class Session:
         finally:
             self._active = None
             active.over.set()
+        while self._deferred and not self._is_closing:
+            self._start_turn(*self._deferred.popleft())
         self._pursue()
 
     def _tell_bug(self, turn_id: str, error: Exception) -> None:
@@ -282,6 +319,8 @@ class Session:
             await self._active.over.wait()
 
     async def _interrupt(self) -> None:
+        if self._typed is not None:
+            await self._typed.end_all()
         active = self._active
         if active is not None:
             active.scope.cancel()

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 class RegularTurn:
     """A task of a session: `run` it once; after it was cancelled, `abandon` it. `interrupt` makes the session do so."""
 
+    takes_input = True
+
     def __init__(
         self, state: ThreadState, turn: TurnContext, beginning: Beginning, *, interrupt: Callable[[], None]
     ) -> None:

@@ -7,6 +7,7 @@ happens and what is read from a file later are the same. Pure.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pycodex.protocol.events.exec import USER_SHELL
 from pycodex.supervisor.text.argv import shown
 
 Json = dict[str, Any]
@@ -17,6 +18,7 @@ FAILED = "failed"
 DECLINED = "declined"
 
 _INPUT_TYPES = {"local_image": "localImage"}
+_SOURCES = {USER_SHELL: "userShell"}
 _ACTION_TYPES = {"list_files": "listFiles"}
 _SEARCH_FIELDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "search": ("search", ("query", "queries")),
@@ -92,7 +94,7 @@ def command(event: Mapping[str, Any]) -> Json:
         "command": shown_command(event["command"]),
         "cwd": event["cwd"],
         "processId": event.get("process_id"),
-        "source": "agent",
+        "source": _SOURCES.get(event.get("source", ""), "agent"),
         "status": status,
         "commandActions": command_actions(event["parsed_cmd"]),
         "aggregatedOutput": (event["aggregated_output"] or None) if has_ended else None,

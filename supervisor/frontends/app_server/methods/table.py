@@ -86,6 +86,7 @@ FILE_OF = {
     "thread/delete": "newer_threads",
     "thread/inject_items": "thread_changes",
     "thread/settings/update": "thread_changes",
+    "thread/shellCommand": "shell_commands",
     "thread/goal/set": "goals",
     "thread/goal/get": "goals",
     "thread/goal/clear": "goals",
