@@ -143,12 +143,13 @@ def _change(path: str, change: Mapping[str, Any]) -> Json:
 
 def dynamic_tool_call(event: Mapping[str, Any]) -> Json:
     """Of the request, whose names are those of the app-server already, or of the response."""
-    success = event.get("success")
+    success, namespace = event.get("success"), event.get("namespace")
     status = IN_PROGRESS if success is None else COMPLETED if success else FAILED
     return {
         "type": "dynamicToolCall",
         "id": event["callId"] if "callId" in event else event["call_id"],
         "tool": event["tool"],
+        **({} if namespace is None else {"namespace": namespace}),
         "arguments": event["arguments"],
         "status": status,
         "contentItems": None if success is None else list(event["content_items"]),

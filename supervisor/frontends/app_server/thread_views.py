@@ -29,6 +29,10 @@ _SOURCES = {"mcp": "appServer", "subagent": "subAgent"}
 GIT_NAMES = {"sha": "commit_hash", "branch": "branch", "originUrl": "repository_url"}
 
 
+# What newer clients are told of every thread: none of ours has a parent, and all are kept in the way of 0.116.
+_NEWER_FACTS: Json = {"parentThreadId": None, "historyMode": "legacy"}
+
+
 def told_source(source: Any) -> Any:
     if isinstance(source, dict):
         return {_SOURCES.get(name, name): value for name, value in source.items()}
@@ -43,6 +47,7 @@ def of_summary(summary: "ThreadSummary", live: "LiveThread | None", *, default_p
         "preview": summary.preview,
         "path": summary.path,
         "updatedAt": summary.updated_at,
+        "recencyAt": summary.updated_at,
         "name": summary.name,
         "status": live.telling.status if live is not None else NOT_LOADED,
     }
@@ -70,13 +75,14 @@ async def of_file(path: str, live: "LiveThread | None", *, codex_home: str, with
         **_of_meta(meta, default_provider=provider),
         "preview": head.preview if head is not None else await beside(first_words, path),
         "path": path,
-        "updatedAt": _updated_at(path),
+        "updatedAt": (updated_at := _updated_at(path)),
+        "recencyAt": updated_at,
         "name": names.get(meta.id),
         "status": status,
         "turns": turns,
     }
     if live is not None:
-        told.update(cwd=live.facts.cwd, modelProvider=provider)
+        told.update(cwd=live.facts.cwd, modelProvider=provider, **_model_of(live))
     noted = noted_git(codex_home, (meta.id,))
     if noted:
         told["gitInfo"] = told_git(noted[meta.id])
@@ -113,6 +119,10 @@ def _unwritten(live: "LiveThread", path: str | None) -> Json:
         "modelProvider": facts.config.provider.id,
         "createdAt": facts.created_at,
         "updatedAt": facts.created_at,
+        "recencyAt": facts.created_at,
+        **_NEWER_FACTS,
+        **_model_of(live),
+        "originator": facts.originator,
         "status": live.telling.status,
         "path": path,
         "cwd": facts.cwd,
@@ -138,6 +148,9 @@ def _of_meta(meta: SessionMeta, *, default_provider: str) -> Json:
         "modelProvider": meta.model_provider or default_provider,
         "createdAt": created_at,
         "updatedAt": created_at,
+        "recencyAt": created_at,
+        **_NEWER_FACTS,
+        "originator": meta.originator,
         "status": NOT_LOADED,
         "path": None,
         "cwd": meta.cwd,
@@ -149,6 +162,10 @@ def _of_meta(meta: SessionMeta, *, default_provider: str) -> Json:
         "name": None,
         "turns": [],
     }
+
+
+def _model_of(live: "LiveThread") -> Json:
+    return {"model": live.facts.model, "reasoningEffort": live.facts.effort}
 
 
 def _exists(path: str) -> bool:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from pycodex.protocol.app.settings import DynamicToolSpec
 from pycodex.protocol.app.thread_starts import ThreadForkParams, ThreadResumeParams, ThreadStartParams
 from pycodex.protocol.items import known_item
 from pycodex.protocol.ops import PursueGoal
@@ -18,12 +19,13 @@ from pycodex.supervisor.rollout.long_files import beside
 from pycodex.supervisor.rollout.reader import read_meta
 from pycodex.supervisor.rollout.stored_turns import turns_of_file
 from pycodex.supervisor.threads import CodexThread, Terms
+from pycodex.supervisor.tools.dynamic_tools import in_namespace
 
 
 async def start(caller: Caller, params: ThreadStartParams) -> Json:
     call = call_of(caller)
     config = thread_config(call.server, params)
-    tools = [tool.to_json() for tool in params.dynamic_tools or ()]
+    tools = [tool for spec in params.dynamic_tools or () for tool in _declared(spec)]
     thread = await call.server.threads.start(
         config,
         source=call.server.source,
@@ -35,6 +37,19 @@ async def start(caller: Caller, params: ThreadStartParams) -> Json:
     )
     live = _followed(call, thread, ThreadFacts.of(config, source=call.server.source))
     return _announced(call, live, await thread_views.of_live(live, with_turns=False))
+
+
+def _declared(spec: DynamicToolSpec) -> list[Json]:
+    """What a client brings along is a tool, or a group of them."""
+    if spec.type == "namespace":
+        if not spec.name.strip():
+            raise RpcError("dynamic tool namespace must not be empty")
+        return [in_namespace(spec.name, tool.to_json()) for tool in spec.tools or ()]
+    if spec.type not in (None, "function"):
+        raise RpcError(f"Invalid request: unknown variant `{spec.type}`, expected `function` or `namespace`")
+    if "input_schema" not in spec.model_fields_set:
+        raise RpcError("Invalid request: missing field `inputSchema`")
+    return [{**spec.to_json(), "inputSchema": spec.input_schema}]
 
 
 async def resume(caller: Caller, params: ThreadResumeParams) -> Json:
@@ -127,6 +142,8 @@ def _terms(call: Call, *, tells_work: bool, history: list[Any] | None = None) ->
 
 def _followed(call: Call, thread: CodexThread, facts: ThreadFacts) -> LiveThread:
     """Loaded, and told to this connection from now on, but nothing of it before the answer."""
+    client = call.connection.client
+    facts.originator = client.identity.originator if client is not None else None
     live = call.server.live.add(thread, facts)
     live.follow(call.connection)
     call.at_the_end(live.gate.hold().release)

@@ -31,7 +31,7 @@ async def start(caller: Caller, params: TurnStartParams) -> Json:
 
 
 def _begun(turn_id: str) -> Json:
-    return {"turn": {"id": turn_id, "items": [], "status": "inProgress", "error": None}}
+    return {"turn": {"id": turn_id, "items": [], "itemsView": "full", "status": "inProgress", "error": None}}
 
 
 def _inputs(given: Iterable[GivenInput]) -> tuple[UserInput, ...]:
