@@ -128,7 +128,9 @@ class UserShell:
             self._record(item)
 
     def _record(self, item: "Item") -> None:
-        self._state.journal.record([item], self.turn)
+        # What ran beside it has waited, as it would for a turn.
+        waiting, self._state.waiting_items = self._state.waiting_items, []
+        self._state.journal.record([item, *waiting], self.turn)
         # It may be the first that happens in the thread.
         self._state.journal.begin_file()
 

@@ -137,6 +137,21 @@ async def test_what_is_said_meanwhile_is_the_next_turn(place: Place) -> None:
         assert events[-1] == TaskComplete(turn_id=turn_id, last_agent_message="answer")
 
 
+async def test_command_beside_another_is_told_with_it(place: Place) -> None:
+    mark = Mark()
+    async with open_engine(place, [Reply(parts=say("ok"))]) as engine:
+        talk = await engine.start()
+        await typed(talk, f"sleep {mark}")
+        await eventually_async(mark.sleepers)
+        await typed(talk, "echo second")
+        await talk.until(ExecCommandEnd)
+        await talk.interrupt()
+        await talk.ended()
+        await talk.turn("go on")
+        told = [note[2] for note in notes(said(engine.inputs[0], "user"))]
+        assert sorted(told) == ["command aborted by user", "second\n"]
+
+
 async def test_so_many_run_beside_a_turn_and_no_more(place: Place) -> None:
     async with open_engine(place, [Reply(parts=[*say("half")[:2], Hold()])]) as engine:
         talk = await engine.start()
