@@ -66,7 +66,9 @@ async def list_threads(caller: Caller, params: ThreadListParams) -> Json:
         )
         for each in page.threads
     ]
-    return {"data": data, "nextCursor": page.next_cursor, "backwardsCursor": page.backwards_cursor}
+    # Whoever names a direction may want to turn round; older clients know of neither.
+    backwards = {} if params.sort_direction is None else {"backwardsCursor": page.backwards_cursor}
+    return {"data": data, "nextCursor": page.next_cursor, **backwards}
 
 
 def _default_provider(call: Call) -> str:
