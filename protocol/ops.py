@@ -48,6 +48,15 @@ class InjectItems(Record):
     items: "tuple[dict[str, Any], ...]"
 
 
+class RunTyped(Record):
+    """Run a command that the person typed, outside of the sandbox: beside the running turn, or as a turn of its own.
+
+    For front-ends only: nothing that a model says becomes one.
+    """
+
+    command: "str"
+
+
 class SetGoal(Record):
     """What is None stays as it is; a new objective makes a new goal. Answered by an event with the same id."""
 
@@ -106,6 +115,7 @@ Op = (
     | RollBack
     | ChangeSettings
     | InjectItems
+    | RunTyped
     | SetGoal
     | PursueGoal
     | ClearGoal

@@ -11,17 +11,19 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import trio
 
+from pycodex.protocol.errors import UserFacing
 from pycodex.protocol.events.error import BackgroundEvent, ErrorEvent, WarningEvent
 from pycodex.protocol.events.goal import ThreadGoal
 from pycodex.protocol.events.turn import SessionConfigured, ThreadRolledBack
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.protocol.ids import new_thread_id, new_turn_id
 from pycodex.protocol.items import written
-from pycodex.protocol.ops import Op, UserTurn
+from pycodex.protocol.ops import ClearGoal, Op, SetGoal, UserTurn
 from pycodex.protocol.permissions import told_as_legacy
 from pycodex.protocol.rollout import EVENT_MSG, RESPONSE_ITEM, SESSION_META, SessionMeta, line_now, timestamp_of
 from pycodex.protocol.user_input import UserInput
@@ -61,8 +63,6 @@ if TYPE_CHECKING:
     from pycodex.protocol.rollout import RolloutLine
     from pycodex.supervisor.rollout.listing import Filters, Page
     from pycodex.supervisor.rollout.reader import Replayed
-
-_LONG_FILE_BYTES = 4 << 20
 
 logger = logging.getLogger("pycodex.threads")
 
@@ -209,8 +209,6 @@ class ThreadManager:
         self, config: Config, path: str, *, rules: Rules | None = None, terms: Terms = _PLAIN_TERMS
     ) -> CodexThread:
         """Go on with the thread of a session file. Raises RolloutUnreadable or RolloutUnwritable."""
-        from pycodex.supervisor.rollout.goals import stored_goal
-
         async with self._resuming:
             stored = await _replayed(path)
             running = self._threads.get(stored.meta.id)
@@ -218,10 +216,11 @@ class ThreadManager:
                 return running
             model = ThreadModel(config)
             instructions = model.instructions(config, stored.meta.base_instructions)
+            goal = await _goal_in(path, stored.meta.id) if terms.pursues_goals else None
             origin = _origin_of(stored, RolloutWriter.resumed(path), instructions)
             origin.rules = rules or origin.rules
             origin.terms = terms
-            origin.goal = stored_goal(path, origin.thread_id) if terms.pursues_goals else None
+            origin.goal = goal
             return await self._open(config, model, origin)
 
     async def fork(
@@ -234,8 +233,6 @@ class ThreadManager:
         terms: Terms = _PLAIN_TERMS,
     ) -> CodexThread:
         """A new thread that begins with what another one holds."""
-        from pycodex.supervisor.rollout.reader import fork_lines
-
         stored = await _replayed(path)
         model = ThreadModel(config)
         instructions = model.instructions(config, stored.meta.base_instructions)
@@ -246,7 +243,7 @@ class ThreadManager:
             file = RolloutWriter.ephemeral()
         else:
             new_path = new_rollout_path(config.codex_home, meta.id, time.time())
-            file = RolloutWriter.forked(new_path, (*fork_lines(path, meta), *_taken_back(terms.drops_turns)))
+            file = await _forked(path, new_path, meta, drops_turns=terms.drops_turns)
         origin = _origin_of(stored, file, instructions)
         del origin.items[before_last_user_turns(origin.items, terms.drops_turns) :]
         origin.thread_id = meta.id
@@ -412,11 +409,23 @@ class ThreadManager:
         cursor: str | None = None,
         limit: int = 25,
         sort: str = "created_at",
+        oldest_first: bool = False,
     ) -> "Page":
-        """A page of the threads that have a file, the newest first. Raises UserFacing for a bad cursor."""
+        """A page of the threads that have a file. Raises UserFacing for a bad cursor."""
         from pycodex.supervisor.rollout import listing
 
-        return listing.list_threads(codex_home, filters, cursor=cursor, limit=limit, sort=sort)
+        return listing.list_threads(
+            codex_home, filters, cursor=cursor, limit=limit, sort=sort, oldest_first=oldest_first
+        )
+
+    async def wish_for_goal(self, path: str, thread_id: str, wish: SetGoal | ClearGoal) -> AnyEvent:
+        """Have a wish about the goal of a thread that does not run written down; gives the event that answers it."""
+        from pycodex.supervisor.session.goals_on_disk import record_wish
+
+        async with self._resuming:
+            if thread_id in self._threads:
+                raise UserFacing(f"thread {thread_id} is being loaded; try again")
+            return await record_wish(path, thread_id, wish, stored=await _goal_in(path, thread_id))
 
     async def archive(self, codex_home: str, thread_id: str) -> str:
         """Put a thread aside; one that runs is ended first. Gives where its file is now."""
@@ -463,18 +472,29 @@ def _tell_context(state: ThreadState) -> None:
 
 
 async def _replayed(path: str) -> "Replayed":
-    """Reading a long file takes its time, and other threads have work to do."""
+    from pycodex.supervisor.rollout.long_files import beside
     from pycodex.supervisor.rollout.reader import replay
 
-    return await trio.to_thread.run_sync(replay, path) if _is_long(path) else replay(path)
+    return await beside(replay, path)
 
 
-def _is_long(path: str) -> bool:
-    try:
-        return os.path.getsize(path) > _LONG_FILE_BYTES
-    except OSError:
-        # Whoever reads it says what is wrong.
-        return False
+async def _goal_in(path: str, thread_id: str) -> ThreadGoal | None:
+    from pycodex.supervisor.rollout.goals import stored_goal
+    from pycodex.supervisor.rollout.long_files import beside
+
+    return await beside(lambda file: stored_goal(file, thread_id), path)
+
+
+async def _forked(path: str, new_path: str, meta: SessionMeta, *, drops_turns: int) -> RolloutWriter:
+    """A new file with all that the other one holds."""
+    from pycodex.supervisor.rollout.long_files import is_long
+    from pycodex.supervisor.rollout.reader import fork_lines
+
+    def write() -> RolloutWriter:
+        return RolloutWriter.forked(new_path, chain(fork_lines(path, meta), _taken_back(drops_turns)))
+
+    # Nobody else would close what it has opened, so its end is waited for.
+    return await trio.to_thread.run_sync(write) if is_long(path) else write()
 
 
 def _origin_of(stored: "Replayed", file: RolloutWriter, instructions: str) -> _Origin:

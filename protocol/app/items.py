@@ -200,6 +200,7 @@ class McpToolCallThreadItem(Variant):
 
 class DynamicToolCallThreadItem(Variant):
     type: Literal["dynamicToolCall"] = "dynamicToolCall"
+    namespace: Newer[str | None] = None
     id: str
     tool: str
     arguments: Any

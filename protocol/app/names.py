@@ -87,5 +87,10 @@ EXPERIMENTAL_METHODS = frozenset(
         "fuzzyFileSearch/sessionStart",
         "fuzzyFileSearch/sessionUpdate",
         "fuzzyFileSearch/sessionStop",
+        # Not in 0.116.
+        "process/spawn",
+        "process/writeStdin",
+        "process/kill",
+        "process/resizePty",
     }
 )

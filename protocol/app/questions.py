@@ -3,7 +3,7 @@
 from typing import Any
 
 from pycodex.protocol.app.items import DynamicToolCallOutputContentItem
-from pycodex.protocol.app.wire import Params, Wire
+from pycodex.protocol.app.wire import Newer, Params, Wire
 
 
 class ToolRequestUserInputOption(Wire):
@@ -41,6 +41,7 @@ class DynamicToolCallParams(Params):
     call_id: str
     tool: str
     arguments: Any
+    namespace: Newer[str | None] = None
 
 
 class DynamicToolCallResponse(Wire):

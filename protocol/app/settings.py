@@ -11,6 +11,7 @@ from pycodex.protocol.app.wire import (
     Inline,
     Keyed,
     Named,
+    Newer,
     Sparse,
     Synonyms,
     Variant,
@@ -135,8 +136,19 @@ class CollaborationMode(Wire):
 WebSearchMode = Annotated[Literal["disabled", "cached", "live"], Named("WebSearchMode")]
 
 
-class DynamicToolSpec(Wire):
+class DynamicToolFunctionSpec(Wire):
     name: str
     description: str
     input_schema: Any
     defer_loading: Sparse[bool | None] = None
+
+
+class DynamicToolSpec(Wire):
+    """Newer clients say by `type` what it is: a function, or a namespace that holds `tools` and has no schema."""
+
+    name: str
+    description: str
+    input_schema: Sparse[Any] = None
+    defer_loading: Sparse[bool | None] = None
+    type: Newer[str | None] = None
+    tools: Newer[list[DynamicToolFunctionSpec] | None] = None

@@ -218,7 +218,7 @@ SERVER_NOTIFICATIONS: dict[str, Any] = {
     "account/login/completed": account.AccountLoginCompletedNotification,
 }
 
-# Not in 0.116, and in no schema: newer clients ask for them.
+# Not in 0.116: newer clients ask for them.
 NEWER_REQUESTS: dict[str, Request] = {
     "thread/goal/set": Request(goals.ThreadGoalSetParams, goals.ThreadGoalSetResponse),
     "thread/goal/get": Request(goals.ThreadGoalGetParams, goals.ThreadGoalGetResponse),

@@ -46,6 +46,7 @@ class ThreadListParams(Params):
 class ThreadListResponse(Wire):
     data: list[Thread]
     next_cursor: str | None = None
+    backwards_cursor: Newer[str | None] = None
 
 
 class ThreadLoadedListParams(Params):

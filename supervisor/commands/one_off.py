@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from pycodex.protocol.confinement import Confinement
 from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.frames import (
     STDERR,
@@ -80,6 +81,8 @@ class Wish:
     """Of each stream; the rest is dropped. None: none is."""
     pty: Pty | None = None
     has_stdin: bool = False
+    unconfined_because: str = ""
+    """Why no sandbox is around it, whatever the permissions say; empty: they hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +93,8 @@ class Outcome:
     stdout: bytes = b""
     stderr: bytes = b""
     is_cut: bool = False
+    capped: frozenset[str] = frozenset()
+    """The streams that have reached their cap."""
 
 
 class OneOff:
@@ -147,7 +152,10 @@ class OneOff:
         wish = self.wish
         if any("\0" in text for text in (wish.cwd, *wish.argv, *wish.env, *filter(None, wish.env.values()))):
             raise NotStarted("nul byte found in provided data")
-        confined = workplace.confinement(wish.permissions, runtime_dir=runtime_dir)
+        if wish.unconfined_because:
+            confined = Confinement(unconfined_because=wish.unconfined_because, limits=workplace.config.limits)
+        else:
+            confined = workplace.confinement(wish.permissions, runtime_dir=runtime_dir)
         return RunCommand(
             job_id="",
             argv=wish.argv,
@@ -162,6 +170,14 @@ class OneOff:
             credit_bytes=_CREDIT_BYTES,
             lossless_bytes=_EVERYTHING,
         )
+
+    async def started(self) -> bool:
+        """Once it runs, or never will; whether it does or did."""
+        await self._begun.wait()
+        job = self._job
+        while job is not None and job.started is None and job.end is None:
+            await job.news()
+        return job is not None and job.started is not None
 
     # What it says
 
@@ -187,6 +203,7 @@ class OneOff:
                     stdout=bytes(streams[STDOUT]),
                     stderr=bytes(streams[STDERR]),
                     is_cut=fact.dropped_bytes > 0,
+                    capped=frozenset(stream for stream in streams if room[stream] <= 0),
                 )
         raise NotStarted("its worker never told its end")
 

@@ -91,6 +91,14 @@ def turn_aborted_marker() -> "Item":
     return _message("user", [f"<turn_aborted>\n{load.text('turn-aborted')}\n</turn_aborted>"])
 
 
+def user_shell_section(command: str, *, exit_code: int, seconds: float, output: str) -> str:
+    """A command that the person typed, and what came of it."""
+    result = f"Exit code: {exit_code}\nDuration: {seconds:.4f} seconds\nOutput:\n{output}"
+    return (
+        f"<user_shell_command>\n<command>\n{command}\n</command>\n<result>\n{result}\n</result>\n</user_shell_command>"
+    )
+
+
 def user_instructions_section(cwd: str, instructions: str) -> str:
     return f"# AGENTS.md instructions for {cwd}\n\n<INSTRUCTIONS>\n{instructions}\n</INSTRUCTIONS>"
 

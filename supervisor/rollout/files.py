@@ -1,7 +1,7 @@
 """Where session files lie, and what their names tell.
 
-Owns the two folders and the form of a file's name. Takes the home directory, gives paths, the newest first; opens no
-file.
+Owns the two folders and the form of a file's name. Takes the home directory, gives paths in the order of time; opens
+no file.
 """
 
 import os
@@ -44,14 +44,18 @@ def dated_folder(codex_home: str, path: str) -> str | None:
 
 def newest_first(codex_home: str) -> "Iterator[RolloutFile]":
     """The sessions in their dated folders, by their names."""
-    for year in _numbered(os.path.join(codex_home, SESSIONS)):
-        for month in _numbered(year):
-            for day in _numbered(month):
-                yield from _files_of(day)
+    return in_order(codex_home)
 
 
-def archived_newest_first(codex_home: str) -> "Iterator[RolloutFile]":
-    yield from _files_of(os.path.join(codex_home, ARCHIVED))
+def in_order(codex_home: str, *, archived: bool = False, oldest_first: bool = False) -> "Iterator[RolloutFile]":
+    """Those that are put aside, or the others, by their names. No folder is looked into before its turn has come."""
+    if archived:
+        yield from _files_of(os.path.join(codex_home, ARCHIVED), oldest_first=oldest_first)
+        return
+    for year in _numbered(os.path.join(codex_home, SESSIONS), lowest_first=oldest_first):
+        for month in _numbered(year, lowest_first=oldest_first):
+            for day in _numbered(month, lowest_first=oldest_first):
+                yield from _files_of(day, oldest_first=oldest_first)
 
 
 def path_of(codex_home: str, thread_id: str) -> str | None:
@@ -84,15 +88,15 @@ def _likely_folders(sessions: str, thread_id: str) -> "Iterator[str]":
             return
 
 
-def _numbered(folder: str) -> list[str]:
-    """The folders in it that are named by a number, the highest first."""
+def _numbered(folder: str, *, lowest_first: bool) -> list[str]:
+    """The folders in it that are named by a number."""
     names = [name for name in _names(folder) if name.isascii() and name.isdigit()]
-    return [os.path.join(folder, name) for name in sorted(names, key=int, reverse=True)]
+    return [os.path.join(folder, name) for name in sorted(names, key=int, reverse=not lowest_first)]
 
 
-def _files_of(folder: str) -> list[RolloutFile]:
+def _files_of(folder: str, *, oldest_first: bool) -> list[RolloutFile]:
     files = (rollout_file(os.path.join(folder, name)) for name in _names(folder))
-    return sorted((file for file in files if file is not None), reverse=True)
+    return sorted((file for file in files if file is not None), reverse=not oldest_first)
 
 
 def _names(folder: str) -> list[str]:

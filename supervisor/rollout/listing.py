@@ -15,8 +15,8 @@ from pycodex.protocol.ids import is_uuid
 from pycodex.protocol.rollout import TURN_CONTEXT, SessionMeta
 from pycodex.supervisor.rollout.files import (
     RolloutFile,
-    archived_newest_first,
     archived_path_of,
+    in_order,
     newest_first,
     path_of,
 )
@@ -70,6 +70,8 @@ class Filters:
 class Page:
     threads: list[ThreadSummary]
     next_cursor: str | None
+    backwards_cursor: str | None = None
+    """Where a list in the other direction goes on in front of this page."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -115,15 +117,21 @@ def newest(codex_home: str, *, provider: str, cwd: str | None) -> str | None:
 
 
 def list_threads(
-    codex_home: str, filters: Filters, *, cursor: str | None = None, limit: int = 25, sort: str = CREATED_AT
+    codex_home: str,
+    filters: Filters,
+    *,
+    cursor: str | None = None,
+    limit: int = 25,
+    sort: str = CREATED_AT,
+    oldest_first: bool = False,
 ) -> Page:
-    """A page of threads, the newest first. Raises UserFacing if the cursor is none."""
+    """A page of threads, the newest first unless told otherwise. Raises UserFacing if the cursor is none."""
     start = None if cursor is None else _place_of(cursor)
     threads: list[ThreadSummary] = []
     places: list[_Place] = []
-    later = (
-        placed for placed in _placed(codex_home, sort, archived=filters.archived) if not start or placed[0] < start
-    )
+    placed = _placed(codex_home, sort, archived=filters.archived, oldest_first=oldest_first)
+    later = (each for each in placed if start is None or _is_behind(each[0], start, oldest_first=oldest_first))
+    next_cursor: str | None = None
     for number, (place, updated_at, file) in enumerate(later):
         thread = _summary(file, updated_at, filters)
         if thread is not None and len(threads) < limit:
@@ -131,12 +139,19 @@ def list_threads(
             places.append(place)
         elif thread is not None or number >= MAX_FILES_READ:
             # There is more; if nothing was found so far, the next page begins behind what was looked at.
-            return Page(_named(codex_home, threads), (places[-1] if places else place).cursor())
-    return Page(_named(codex_home, threads), None)
+            next_cursor = (places[-1] if places else place).cursor()
+            break
+    return Page(_named(codex_home, threads), next_cursor, places[0].cursor() if places else None)
 
 
-def _placed(codex_home: str, sort: str, *, archived: bool) -> "Iterator[tuple[_Place, float, RolloutFile]]":
-    files = archived_newest_first(codex_home) if archived else newest_first(codex_home)
+def _is_behind(place: _Place, start: _Place, *, oldest_first: bool) -> bool:
+    return place > start if oldest_first else place < start
+
+
+def _placed(
+    codex_home: str, sort: str, *, archived: bool, oldest_first: bool
+) -> "Iterator[tuple[_Place, float, RolloutFile]]":
+    files = in_order(codex_home, archived=archived, oldest_first=oldest_first)
     if sort == CREATED_AT:
         return ((_Place(file.stamp, file.thread_id), _updated_at(file), file) for file in files)
     dated = ((_updated_at(file), file) for file in files)
@@ -144,7 +159,7 @@ def _placed(codex_home: str, sort: str, *, archived: bool) -> "Iterator[tuple[_P
         (_Place(time.strftime(_STAMP, time.gmtime(updated_at)), file.thread_id), updated_at, file)
         for updated_at, file in dated
     )
-    return iter(sorted(stamped, reverse=True))
+    return iter(sorted(stamped, reverse=not oldest_first))
 
 
 def _place_of(cursor: str) -> _Place:

@@ -49,6 +49,9 @@ class StoredTurn:
     error: dict[str, Any] | None = None
     events: list[dict[str, Any]] = field(default_factory=list)
     holds_compaction: bool = False
+    started_at: str | None = None
+    """When the file says that it began, and ended, in the form of the file."""
+    ended_at: str | None = None
 
     @property
     def counts(self) -> bool:
@@ -64,6 +67,7 @@ def turns_of(lines: Iterable[RolloutLine]) -> list[StoredTurn]:
     """One whose end the file does not tell is open."""
     reading = _Reading()
     for line in lines:
+        reading.moment = line.timestamp
         if line.kind == COMPACTED:
             reading.compaction()
         elif line.event is not None:
@@ -73,6 +77,8 @@ def turns_of(lines: Iterable[RolloutLine]) -> list[StoredTurn]:
 
 class _Reading:
     def __init__(self) -> None:
+        self.moment: str | None = None
+        """Of the line that is being read."""
         self._turns: list[StoredTurn] = []
         self._current: StoredTurn | None = None
 
@@ -105,7 +111,7 @@ class _Reading:
 
     def _begin(self, turn_id: object) -> None:
         self._close()
-        self._current = StoredTurn(is_named=True, status=OPEN)
+        self._current = StoredTurn(is_named=True, status=OPEN, started_at=self.moment)
         if type(turn_id) is str:
             self._current.turn_id = turn_id
 
@@ -113,6 +119,7 @@ class _Reading:
         turn = self._named(turn_id) or self._current
         if turn is None:
             return
+        turn.ended_at = self.moment
         if turn.status != FAILED:
             turn.status = status
         if turn is self._current:

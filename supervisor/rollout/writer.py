@@ -61,10 +61,14 @@ class RolloutWriter:
     def forked(cls, path: str, lines: "Iterable[RolloutLine]") -> "RolloutWriter":
         """A new file that begins with these lines, on disk at once. Raises RolloutUnwritable."""
         writer = cls(path, is_new=True)
-        writer.materialise()
-        for line in lines:
-            writer._waiting.append(line.encode())
-            writer.flush()
+        try:
+            writer.materialise()
+            for line in lines:
+                writer._waiting.append(line.encode())
+                writer.flush()
+        except BaseException:
+            writer.close()
+            raise
         return writer
 
     @classmethod

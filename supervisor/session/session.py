@@ -33,6 +33,7 @@ from pycodex.protocol.ops import (
     Op,
     PursueGoal,
     RollBack,
+    RunTyped,
     SetGoal,
     Shutdown,
     UserTurn,
@@ -50,6 +51,7 @@ from pycodex.supervisor.session.turn import REGULAR, RegularTurn
 
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item
+    from pycodex.supervisor.session.tasks.user_shell import TypedBeside
 
 MAX_WAITING_OPS = 512
 _HAS_ENDED = "the thread has ended"
@@ -124,6 +126,8 @@ class Session:
         self._is_granting = False
         """Whether a wish is being granted: until then nothing starts by itself."""
         self._is_closing = False
+        self._typed: TypedBeside | None = None
+        """The person's own commands beside a task, once there was one."""
 
     @property
     def active_turn_id(self) -> str | None:
@@ -218,6 +222,9 @@ class Session:
                 self._change_settings(like)
             case InjectItems(items=items):
                 self._inject(items)
+            case RunTyped(command=command):
+                await self._end_of_interrupted()
+                self._run_typed(wish_id, command)
             case SetGoal():
                 self.state.goals.set(op)
             case ClearGoal(request_id=request_id):
@@ -276,11 +283,21 @@ class Session:
     def _regular(self, beginning: Beginning) -> TaskMaker:
         return lambda turn, interrupt: RegularTurn(self.state, turn, beginning, interrupt=interrupt)
 
+    def _run_typed(self, turn_id: str, command: str) -> None:
+        """Beside the task that is running, or as one of its own."""
+        from pycodex.supervisor.session.tasks.user_shell import TypedBeside, UserShell
+
+        if self._active is not None:
+            self._typed = self._typed or TypedBeside(self.state, self._nursery, inject=self._inject)
+            self._typed.start(command, self._active.task.turn)
+        else:
+            self._begin(_Start(turn_id, lambda turn, _interrupt: UserShell(self.state, turn, command)))
+
     async def _make_way(self) -> None:
         """A turn that is running ends for what was wished now; a task of another kind is waited for."""
         if self._active is not None and self._active.task.kind == REGULAR:
             self._active.reason = REPLACED
-            await self._interrupt()
+            await self._end_active()
 
     def _begin(self, start: _Start) -> None:
         """At once, or when the task that is running has ended."""
@@ -349,6 +366,12 @@ class Session:
             await self._active.over.wait()
 
     async def _interrupt(self) -> None:
+        """Everything that is going on."""
+        if self._typed is not None:
+            await self._typed.end_all()
+        await self._end_active()
+
+    async def _end_active(self) -> None:
         active = self._active
         if active is not None:
             active.scope.cancel()

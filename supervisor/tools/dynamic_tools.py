@@ -1,7 +1,8 @@
 """Tools that the client of a thread brings along: how they are declared.
 
-Owns the form, which session files share: maps of `name`, `description`, `inputSchema` and `deferLoading`. Takes what a
-client or a file says, gives maps that hold just these. Running one is the business of `handlers/dynamic_tool`.
+Owns the form, which session files share: maps of `name`, `description`, `inputSchema` and `deferLoading`, and of
+`namespace` and `tool` for one of a group, which the model knows by a name made of both. Takes what a client or a file
+says, gives maps that hold just these. Running one is the business of `handlers/dynamic_tool`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -45,7 +46,17 @@ def _plain(given: object) -> dict[str, Any] | None:
     if not isinstance(name, str) or not isinstance(description, str):
         return None
     schema = given["inputSchema"]
-    return {"name": name, "description": description, "inputSchema": schema, "deferLoading": later is True}
+    plain = {"name": name, "description": description, "inputSchema": schema, "deferLoading": later is True}
+    namespace, tool = given.get("namespace"), given.get("tool")
+    if isinstance(namespace, str) and isinstance(tool, str):
+        plain |= {"namespace": namespace, "tool": tool}
+    return plain
+
+
+def in_namespace(namespace: str, tool: Declaration) -> dict[str, Any]:
+    """One of a group. The group is part of the name that the model calls it by."""
+    name = tool["name"]
+    return {**tool, "name": f"{namespace.removesuffix('__')}__{name}", "namespace": namespace, "tool": name}
 
 
 def _objections(name: str) -> Iterator[str]:

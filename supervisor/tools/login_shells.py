@@ -18,7 +18,7 @@ from pycodex.supervisor.workers.late_pool import PoolSource
 
 if TYPE_CHECKING:
     from pycodex.supervisor.tools.processes import Spawn
-    from pycodex.supervisor.tools.tool import ToolScope
+    from pycodex.supervisor.tools.tool import RunScope
 
 FEATURE = "shell_snapshot"
 TIMEOUT_MS = 10_000
@@ -110,7 +110,7 @@ class LoginShells:
         return _variables(pieces[1]), _lines(os.fsdecode(pieces[2]))
 
 
-def without_login(order: RunCommand, scope: "ToolScope", *, fixed: Mapping[str, str]) -> RunCommand:
+def without_login(order: RunCommand, scope: "RunScope", *, fixed: Mapping[str, str]) -> RunCommand:
     """The order as it is to be run in this turn; one for another directory than the turn's is left as it is."""
     turn, logins = scope.turn, scope.services.logins
     if logins is None or FEATURE not in turn.features or order.cwd != turn.cwd:

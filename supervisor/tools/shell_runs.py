@@ -36,7 +36,7 @@ from pycodex.supervisor.tools.interception import intercepted
 from pycodex.supervisor.tools.login_shells import without_login
 from pycodex.supervisor.tools.orchestrator import Attempt, Command, NotCleared, orchestrated
 from pycodex.supervisor.tools.remarks import remarks_on
-from pycodex.supervisor.tools.tool import ToolAnswer, ToolCall, ToolScope
+from pycodex.supervisor.tools.tool import RunScope, ToolAnswer, ToolCall, ToolScope
 
 if TYPE_CHECKING:
     from pycodex.supervisor.workers.lease import LiveJob
@@ -88,14 +88,14 @@ async def carry_out(wish: Wish, call: ToolCall, scope: ToolScope) -> ToolAnswer:
         answer = await intercepted(wish.argv, cwd=cwd, call=call, scope=scope)
         if answer is not None:
             return answer
-    command = _Command(wish.argv, cwd, call.call_id, scope)
+    command = ShellCommand(wish.argv, cwd, call.call_id, scope)
     command.began()
     if not wish.argv:
         return command.declined(shell_answer.EMPTY_COMMAND)
     if "\0" in cwd or any("\0" in word for word in wish.argv):
         return command.failed(shell_answer.NUL_BYTE)
     deltas = Deltas(call.call_id, scope.emit)
-    attempt = Attempt(lambda confined, _: _run(wish, cwd, confined, deltas, scope), _Said.was_denied)
+    attempt = Attempt(lambda confined, _: run(wish, cwd, confined, deltas, scope), Said.was_denied)
     try:
         said = await orchestrated(terms, scope, attempt)
     except Declined as declined:
@@ -124,7 +124,7 @@ def _terms(wish: Wish, cwd: str, call: ToolCall) -> Command:
     )
 
 
-async def _run(wish: Wish, cwd: str, confined: Confinement, deltas: "Deltas", scope: ToolScope) -> "_Said":
+async def run(wish: Wish, cwd: str, confined: Confinement, deltas: "Deltas", scope: RunScope) -> "Said":
     """Whoever is cancelled here takes the whole tree along, and nothing more is told of it."""
     order = without_login(_order(wish, cwd, confined, scope), scope, fixed={})
     pool = await scope.services.pool.ready()
@@ -133,10 +133,10 @@ async def _run(wish: Wish, cwd: str, confined: Confinement, deltas: "Deltas", sc
         streams, exited = await _read(job, deltas)
         seconds = trio.current_time() - started_at
     is_confined = not confined.unconfined_because
-    return _Said(streams[STDOUT], streams[STDERR], exited, seconds=seconds, is_confined=is_confined)
+    return Said(streams[STDOUT], streams[STDERR], exited, seconds=seconds, is_confined=is_confined)
 
 
-def _order(wish: Wish, cwd: str, confined: Confinement, scope: ToolScope) -> RunCommand:
+def _order(wish: Wish, cwd: str, confined: Confinement, scope: RunScope) -> RunCommand:
     timeout_ms = DEFAULT_TIMEOUT_MS if wish.timeout_ms is None else wish.timeout_ms
     return RunCommand(
         job_id="",
@@ -168,7 +168,7 @@ async def _read(job: "LiveJob", deltas: "Deltas") -> tuple[dict[str, bytes], Exi
     raise WorkerLost("its worker never told its end")
 
 
-class _Said:
+class Said:
     """What a command said, and how it ended."""
 
     def __init__(self, stdout: bytes, stderr: bytes, exited: Exited, *, seconds: float, is_confined: bool) -> None:
@@ -240,18 +240,19 @@ class Deltas:
 
 
 @dataclass(frozen=True, slots=True)
-class _Command:
+class ShellCommand:
     """One command as its events tell of it."""
 
     argv: tuple[str, ...]
     cwd: str
     call_id: str
-    scope: ToolScope
+    scope: RunScope
+    source: str = AGENT
 
     def began(self) -> None:
         self.scope.emit(ExecCommandBegin(**self._described()))
 
-    def ended(self, said: _Said, layout: Layout) -> ToolAnswer:
+    def ended(self, said: Said, layout: Layout) -> ToolAnswer:
         policy = self.scope.turn.truncation
         self.scope.emit(
             ExecCommandEnd(
@@ -299,7 +300,7 @@ class _Command:
             "command": self.argv,
             "cwd": self.cwd,
             "parsed_cmd": parsed_cmd(self.argv),
-            "source": AGENT,
+            "source": self.source,
         }
 
 

@@ -71,6 +71,19 @@ class ToolScope:
     """What the turn has changed by patches so far."""
 
 
+class RunScope(Protocol):
+    """The part of a scope that running a command takes, whoever wants it run."""
+
+    @property
+    def turn(self) -> TurnContext: ...
+
+    @property
+    def emit(self) -> Callable[[AnyEvent], None]: ...
+
+    @property
+    def services(self) -> "ToolServices": ...
+
+
 class Tool(Protocol):
     @property
     def name(self) -> str: ...

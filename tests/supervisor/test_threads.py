@@ -17,9 +17,9 @@ from pycodex.protocol.events.message import AgentMessage
 from pycodex.protocol.events.turn import SessionConfigured, ShutdownComplete, TaskComplete, TokenCount, TurnAborted
 from pycodex.protocol.ops import Answer, UserTurn
 from pycodex.protocol.user_input import Text
-from pycodex.supervisor import threads
 from pycodex.supervisor.model.scripted import Hold, Reply, Request, call, done, refuse, say
 from pycodex.supervisor.policy.rule_files import load_rules
+from pycodex.supervisor.rollout import long_files
 from pycodex.supervisor.rollout.listing import Filters
 from pycodex.supervisor.rollout.reader import RolloutUnreadable
 from pycodex.supervisor.tools.dynamic_tools import BadDeclaration
@@ -108,7 +108,7 @@ async def test_ephemeral_thread_writes_no_file(place: Place) -> None:
 async def test_resumed_thread_goes_on_where_it_ended(
     place: Place, long_file_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads, "_LONG_FILE_BYTES", long_file_bytes)
+    monkeypatch.setattr(long_files, "LONG_FILE_BYTES", long_file_bytes)
     async with open_engine(place, [Reply(parts=run("echo hi", "c"))]) as engine:
         talk = await engine.start()
         await talk.turn("one")

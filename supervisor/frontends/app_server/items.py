@@ -7,6 +7,7 @@ happens and what is read from a file later are the same. Pure.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pycodex.protocol.events.exec import USER_SHELL
 from pycodex.supervisor.text.argv import shown
 
 Json = dict[str, Any]
@@ -17,6 +18,7 @@ FAILED = "failed"
 DECLINED = "declined"
 
 _INPUT_TYPES = {"local_image": "localImage"}
+_SOURCES = {USER_SHELL: "userShell"}
 _ACTION_TYPES = {"list_files": "listFiles"}
 _SEARCH_FIELDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "search": ("search", ("query", "queries")),
@@ -98,7 +100,7 @@ def command(event: Mapping[str, Any]) -> Json:
         "command": shown_command(event["command"]),
         "cwd": event["cwd"],
         "processId": event.get("process_id"),
-        "source": "agent",
+        "source": _SOURCES.get(event.get("source", ""), "agent"),
         "status": status,
         "commandActions": command_actions(event["parsed_cmd"]),
         "aggregatedOutput": (event["aggregated_output"] or None) if has_ended else None,
@@ -147,12 +149,13 @@ def _change(path: str, change: Mapping[str, Any]) -> Json:
 
 def dynamic_tool_call(event: Mapping[str, Any]) -> Json:
     """Of the request, whose names are those of the app-server already, or of the response."""
-    success = event.get("success")
+    success, namespace = event.get("success"), event.get("namespace")
     status = IN_PROGRESS if success is None else COMPLETED if success else FAILED
     return {
         "type": "dynamicToolCall",
         "id": event["callId"] if "callId" in event else event["call_id"],
         "tool": event["tool"],
+        **({} if namespace is None else {"namespace": namespace}),
         "arguments": event["arguments"],
         "status": status,
         "contentItems": None if success is None else list(event["content_items"]),

@@ -84,6 +84,7 @@ def dynamic_tool_call(telling: Telling, event: DynamicToolCallRequest) -> list[T
         "callId": event.call_id,
         "tool": event.tool,
         "arguments": event.arguments,
+        **({} if event.namespace is None else {"namespace": event.namespace}),
     }
     asked = Question(method=TOOL_CALL, params=params, call_id=event.call_id, waits_on=None)
     return [*telling.item_started(items.dynamic_tool_call(event.to_wire()), turn_id=event.turn_id), asked]

@@ -35,6 +35,7 @@ class ThreadFacts:
     mode: str = DEFAULT_MODE
     mode_instructions: str | None = None
     forked_from_id: str | None = None
+    originator: str | None = None
     preview: str | None = None
     """None: what the session file says."""
     created_at: int = field(default_factory=lambda: int(time.time()))

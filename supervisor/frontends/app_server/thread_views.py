@@ -14,6 +14,7 @@ from pycodex.supervisor.frontends.app_server.telling import NOT_LOADED
 from pycodex.supervisor.frontends.app_server.turn_views import told_turns
 from pycodex.supervisor.rollout.git_notes import Git, noted_git
 from pycodex.supervisor.rollout.head import first_words, read_head
+from pycodex.supervisor.rollout.long_files import beside
 from pycodex.supervisor.rollout.names import names_of
 from pycodex.supervisor.rollout.reader import RolloutUnreadable, read_meta
 from pycodex.supervisor.rollout.stored_turns import turns_of_file
@@ -26,6 +27,10 @@ Json = dict[str, Any]
 
 _SOURCES = {"mcp": "appServer", "subagent": "subAgent"}
 GIT_NAMES = {"sha": "commit_hash", "branch": "branch", "originUrl": "repository_url"}
+
+
+# What newer clients are told of every thread: none of ours has a parent, and all are kept in the way of 0.116.
+_NEWER_FACTS: Json = {"parentThreadId": None, "historyMode": "legacy"}
 
 
 def told_source(source: Any) -> Any:
@@ -42,37 +47,42 @@ def of_summary(summary: "ThreadSummary", live: "LiveThread | None", *, default_p
         "preview": summary.preview,
         "path": summary.path,
         "updatedAt": summary.updated_at,
+        "recencyAt": summary.updated_at,
         "name": summary.name,
         "status": live.telling.status if live is not None else NOT_LOADED,
     }
 
 
-def of_live(live: "LiveThread", *, with_turns: bool) -> Json:
+async def of_live(live: "LiveThread", *, with_turns: bool) -> Json:
     """A loaded thread."""
     path = live.thread.rollout_path
-    if path is None or not os.path.exists(path):
+    if path is None or not _exists(path):
         return _unwritten(live, path)
-    told = of_file(path, live, codex_home=live.facts.config.codex_home, with_turns=with_turns)
+    told = await of_file(path, live, codex_home=live.facts.config.codex_home, with_turns=with_turns)
     return told if live.facts.preview is None else {**told, "preview": live.facts.preview}
 
 
-def of_file(path: str, live: "LiveThread | None", *, codex_home: str, with_turns: bool) -> Json:
+async def of_file(path: str, live: "LiveThread | None", *, codex_home: str, with_turns: bool) -> Json:
     """Raises RolloutUnreadable."""
-    meta = read_meta(path)
-    head = read_head(path)
+    # What is known of a loaded thread is that of one moment, though reading may take a while.
+    status = live.telling.status if live is not None else NOT_LOADED
+    turns = await turns_told(path, live) if with_turns else []
+    meta = await beside(read_meta, path)
+    head = await beside(read_head, path)
     names = names_of(codex_home, {meta.id})
     provider = live.facts.config.provider.id if live is not None else ""
     told = {
         **_of_meta(meta, default_provider=provider),
-        "preview": head.preview if head is not None else first_words(path),
+        "preview": head.preview if head is not None else await beside(first_words, path),
         "path": path,
-        "updatedAt": _updated_at(path),
+        "updatedAt": (updated_at := _updated_at(path)),
+        "recencyAt": updated_at,
         "name": names.get(meta.id),
-        "status": live.telling.status if live is not None else NOT_LOADED,
-        "turns": turns_told(path, live) if with_turns else [],
+        "status": status,
+        "turns": turns,
     }
     if live is not None:
-        told.update(cwd=live.facts.cwd, modelProvider=provider)
+        told.update(cwd=live.facts.cwd, modelProvider=provider, **_model_of(live))
     noted = noted_git(codex_home, (meta.id,))
     if noted:
         told["gitInfo"] = told_git(noted[meta.id])
@@ -85,14 +95,14 @@ def told_git(git: Mapping[str, Any]) -> Json | None:
     return told if any(told.values()) else None
 
 
-def turns_told(path: str, live: "LiveThread | None") -> list[Json]:
+async def turns_told(path: str, live: "LiveThread | None") -> list[Json]:
     """Of the running turn all items are told, also those that the file does not keep."""
     running = live.telling.turn if live is not None else None
-    turns = told_turns(turns_of_file(path), running_turn_id=running.turn_id if running else None)
-    if running is not None:
-        shown = running.told("inProgress", list(running.items.values()))
-        turns = [shown if turn["id"] == running.turn_id else turn for turn in turns]
-    return turns
+    if running is None:
+        return await beside(lambda file: told_turns(turns_of_file(file)), path)
+    shown = running.told("inProgress", list(running.items.values()))
+    turns = await beside(lambda file: told_turns(turns_of_file(file), running_turn_id=shown["id"]), path)
+    return [shown if turn["id"] == shown["id"] else turn for turn in turns]
 
 
 def _unwritten(live: "LiveThread", path: str | None) -> Json:
@@ -109,6 +119,10 @@ def _unwritten(live: "LiveThread", path: str | None) -> Json:
         "modelProvider": facts.config.provider.id,
         "createdAt": facts.created_at,
         "updatedAt": facts.created_at,
+        "recencyAt": facts.created_at,
+        **_NEWER_FACTS,
+        **_model_of(live),
+        "originator": facts.originator,
         "status": live.telling.status,
         "path": path,
         "cwd": facts.cwd,
@@ -134,6 +148,9 @@ def _of_meta(meta: SessionMeta, *, default_provider: str) -> Json:
         "modelProvider": meta.model_provider or default_provider,
         "createdAt": created_at,
         "updatedAt": created_at,
+        "recencyAt": created_at,
+        **_NEWER_FACTS,
+        "originator": meta.originator,
         "status": NOT_LOADED,
         "path": None,
         "cwd": meta.cwd,
@@ -145,6 +162,14 @@ def _of_meta(meta: SessionMeta, *, default_provider: str) -> Json:
         "name": None,
         "turns": [],
     }
+
+
+def _model_of(live: "LiveThread") -> Json:
+    return {"model": live.facts.model, "reasoningEffort": live.facts.effort}
+
+
+def _exists(path: str) -> bool:
+    return os.path.exists(path)
 
 
 def _seconds(timestamp: str) -> int:

@@ -5,6 +5,7 @@ the file holds.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from pycodex.supervisor.frontends.app_server import items
@@ -28,11 +29,32 @@ def _told(turn: StoredTurn, reading: "_Items", *, is_running: bool) -> Json:
         status = items.IN_PROGRESS if is_running else stored_turns.INTERRUPTED
     return {
         "id": turn.turn_id,
+        **_times(turn),
         "items": reading.of(turn.events),
         "itemsView": "full",
         "status": status,
         "error": None if error is None else turn_error(str(error.get("message", "")), error.get("codex_error_info")),
     }
+
+
+def _times(turn: StoredTurn) -> Json:
+    """Those that are known."""
+    started_at, ended_at = _moment(turn.started_at), _moment(turn.ended_at)
+    told: Json = {} if started_at is None else {"startedAt": int(started_at)}
+    if ended_at is not None:
+        told["completedAt"] = int(ended_at)
+    if started_at is not None and ended_at is not None:
+        told["durationMs"] = max(0, int((ended_at - started_at) * 1000))
+    return told
+
+
+def _moment(timestamp: str | None) -> float | None:
+    """Seconds since 1970. A file that somebody else wrote may say anything."""
+    try:
+        moment = datetime.fromisoformat(timestamp or "")
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 class _Items:

@@ -67,7 +67,8 @@ class DynamicTool:
         told: dict[str, Any] = {
             "call_id": call.call_id,
             "turn_id": scope.turn.turn_id,
-            "tool": self.name,
+            "tool": self.declaration.get("tool", self.name),
+            "namespace": self.declaration.get("namespace"),
             "arguments": arguments,
         }
         reply = await _reply_to(DynamicToolCallRequest(**told), scope)

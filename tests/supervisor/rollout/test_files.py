@@ -6,9 +6,9 @@ import pytest
 
 from pycodex.protocol.ids import new_thread_id
 from pycodex.supervisor.rollout.files import (
-    archived_newest_first,
     archived_path_of,
     dated_folder,
+    in_order,
     newest_first,
     path_of,
     rollout_file,
@@ -51,7 +51,7 @@ def test_newest_come_first(tmp_path: Path) -> None:
 
 def test_missing_folders_hold_nothing(tmp_path: Path) -> None:
     assert list(newest_first(str(tmp_path))) == []
-    assert list(archived_newest_first(str(tmp_path))) == []
+    assert list(in_order(str(tmp_path), archived=True)) == []
     assert path_of(str(tmp_path), THREAD_ID) is None
     assert archived_path_of(str(tmp_path), THREAD_ID) is None
 
@@ -81,4 +81,4 @@ def test_archived_sessions_lie_apart(tmp_path: Path) -> None:
     path = write(tmp_path / "archived_sessions" / f"rollout-2026-03-01T10-00-00-{THREAD_ID}.jsonl", [])
     assert archived_path_of(str(tmp_path), THREAD_ID) == path
     assert path_of(str(tmp_path), THREAD_ID) is None
-    assert [file.path for file in archived_newest_first(str(tmp_path))] == [path]
+    assert [file.path for file in in_order(str(tmp_path), archived=True)] == [path]

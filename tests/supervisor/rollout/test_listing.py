@@ -56,6 +56,27 @@ def test_newest_are_listed_first_by_either_time(tmp_path: Path) -> None:
     assert listed(tmp_path, sort=UPDATED_AT) == [1, 3, 2]
 
 
+def test_oldest_are_listed_first_if_asked_for(tmp_path: Path) -> None:
+    session(tmp_path, 1, mtime=30)
+    session(tmp_path, 2, mtime=10)
+    session(tmp_path, 3, mtime=20)
+    assert listed(tmp_path, oldest_first=True) == [1, 2, 3]
+    assert listed(tmp_path, sort=UPDATED_AT, oldest_first=True) == [2, 3, 1]
+
+
+@pytest.mark.parametrize("sort", [CREATED_AT, UPDATED_AT])
+@pytest.mark.parametrize("oldest_first", [False, True])
+def test_page_can_be_left_in_both_directions(tmp_path: Path, sort: str, oldest_first: bool) -> None:
+    for number in range(1, 6):
+        session(tmp_path, number, mtime=number)
+    first, second, third, fourth, _ = range(1, 6) if oldest_first else range(5, 0, -1)
+    start = list_threads(str(tmp_path), ALL, limit=2, sort=sort, oldest_first=oldest_first)
+    page = list_threads(str(tmp_path), ALL, cursor=start.next_cursor, limit=2, sort=sort, oldest_first=oldest_first)
+    assert [int(thread.thread_id[-2:]) for thread in page.threads] == [third, fourth]
+    cursor = page.backwards_cursor
+    assert listed(tmp_path, cursor=cursor, sort=sort, oldest_first=not oldest_first) == [second, first]
+
+
 @pytest.mark.parametrize("sort", [CREATED_AT, UPDATED_AT])
 def test_pages_follow_each_other_without_gap_or_repetition(tmp_path: Path, sort: str) -> None:
     for number in range(1, 6):

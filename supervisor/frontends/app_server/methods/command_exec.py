@@ -53,7 +53,9 @@ async def run(caller: Caller, params: CommandExecParams) -> Json:
     _check(params)
     config = latest_config(caller.server)
     permissions = _permissions(config, params, caller.server.env)
-    command = OneOff(_wish(config, params, permissions), _teller(caller, params))
+    is_streamed = params.tty or params.stream_stdout_stderr
+    tell = teller(caller, "command/exec/outputDelta", {"processId": params.process_id}) if is_streamed else None
+    command = OneOff(_wish(config, params, permissions), tell)
     commands = _running.setdefault(caller.nursery, {})
     # Without an id of the client's nobody can ask for it, but it counts.
     key = _key(params.process_id) if params.process_id is not None else f"{id(command)}"
@@ -127,21 +129,20 @@ def _wish(config: Config, params: CommandExecParams, permissions: Permissions) -
     )
 
 
-def _teller(caller: Caller, params: CommandExecParams) -> Tell | None:
-    if not (params.tty or params.stream_stdout_stderr):
-        return None
+def teller(caller: Caller, method: str, which: Json) -> Tell:
+    """Notifies of output; `which` says whose it is."""
 
     async def tell(stream: str, data: bytes, is_capped: bool) -> None:
         # In small pieces, so that little waits for a client that reads slowly.
         for start in range(0, len(data), MAX_DELTA_BYTES):
             end = start + MAX_DELTA_BYTES
             delta = {
-                "processId": params.process_id,
+                **which,
                 "stream": stream,
                 "deltaBase64": base64.b64encode(data[start:end]).decode("ascii"),
                 "capReached": is_capped and end >= len(data),
             }
-            caller.notify("command/exec/outputDelta", delta)
+            caller.notify(method, delta)
             await caller.room()
 
     return tell

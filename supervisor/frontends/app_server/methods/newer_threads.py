@@ -21,7 +21,7 @@ MOST = 100
 
 
 async def list_turns(caller: Caller, params: ThreadTurnsListParams) -> Json:
-    turns = _turns(call_of(caller), params.thread_id)
+    turns = await _turns(call_of(caller), params.thread_id)
     if params.items_view == "notLoaded":
         turns = [{**turn, "items": [], "itemsView": "notLoaded"} for turn in turns]
     ordered = turns if params.sort_direction == "asc" else turns[::-1]
@@ -29,7 +29,7 @@ async def list_turns(caller: Caller, params: ThreadTurnsListParams) -> Json:
 
 
 async def list_items(caller: Caller, params: ThreadItemsListParams) -> Json:
-    turns = _turns(call_of(caller), params.thread_id)
+    turns = await _turns(call_of(caller), params.thread_id)
     entries = [
         {"turnId": turn["id"], "item": item}
         for turn in turns
@@ -40,16 +40,16 @@ async def list_items(caller: Caller, params: ThreadItemsListParams) -> Json:
     return _page(ordered, lambda entry: str(entry["item"]["id"]), cursor=params.cursor, limit=params.limit)
 
 
-def _turns(call: Call, thread_id: str) -> list[Json]:
+async def _turns(call: Call, thread_id: str) -> list[Json]:
     """The oldest first."""
     live = call.server.live.get(checked_id(thread_id))
     if live is not None:
-        turns: list[Json] = thread_views.of_live(live, with_turns=True)["turns"]
+        turns: list[Json] = (await thread_views.of_live(live, with_turns=True))["turns"]
         return turns
     path = _path(call, thread_id)
     if path is None:
         raise RpcError(f"thread not loaded: {thread_id}")
-    return thread_views.turns_told(path, None)
+    return await thread_views.turns_told(path, None)
 
 
 def _path(call: Call, thread_id: str) -> str | None:
@@ -94,7 +94,7 @@ async def delete(caller: Caller, params: ThreadDeleteParams) -> Json:
 
 
 METHODS = (
-    Method(name="thread/turns/list", params=ThreadTurnsListParams, run=list_turns),
-    Method(name="thread/items/list", params=ThreadItemsListParams, run=list_items),
+    Method(name="thread/turns/list", params=ThreadTurnsListParams, run=list_turns, may_wait=True),
+    Method(name="thread/items/list", params=ThreadItemsListParams, run=list_items, may_wait=True),
     Method(name="thread/delete", params=ThreadDeleteParams, run=delete),
 )

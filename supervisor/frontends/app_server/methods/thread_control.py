@@ -52,7 +52,7 @@ async def roll_back(caller: Caller, params: ThreadRollbackParams) -> Json:
     if not isinstance(event, ThreadRolledBack):
         text = event.message if isinstance(event, ErrorEvent) else "the thread has ended"
         raise RpcError(text, code=INTERNAL_ERROR)
-    return {"thread": thread_views.of_live(live, with_turns=True)}
+    return {"thread": await thread_views.of_live(live, with_turns=True)}
 
 
 async def clean_background_terminals(caller: Caller, params: ThreadBackgroundTerminalsCleanParams) -> Json:

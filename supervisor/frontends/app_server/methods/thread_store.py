@@ -1,8 +1,10 @@
 """Threads on disk: listed, read, put aside and taken back, named."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import trio
 from pydantic.alias_generators import to_camel
 
 from pycodex.protocol.app.thread_store import (
@@ -43,13 +45,17 @@ async def list_threads(caller: Caller, params: ThreadListParams) -> Json:
         archived=bool(params.archived),
     )
     limit = min(max(params.limit or DEFAULT_LIMIT, 1), MOST)
-    page = call.server.threads.list(
+    find_page = partial(
+        call.server.threads.list,
         call.server.codex_home,
         filters,
         cursor=params.cursor,
         limit=limit,
         sort=CREATED_AT if params.sort_key in (None, CREATED_AT) else UPDATED_AT,
+        oldest_first=params.sort_direction == "asc",
     )
+    # The heads of many files are read for it, and threads have work to do.
+    page = await trio.to_thread.run_sync(find_page, abandon_on_cancel=True)
     noted = noted_git(call.server.codex_home, (each.thread_id for each in page.threads))
     data = [
         thread_views.of_summary(
@@ -60,7 +66,9 @@ async def list_threads(caller: Caller, params: ThreadListParams) -> Json:
         )
         for each in page.threads
     ]
-    return {"data": data, "nextCursor": page.next_cursor}
+    # Whoever names a direction may want to turn round; older clients know of neither.
+    backwards = {} if params.sort_direction is None else {"backwardsCursor": page.backwards_cursor}
+    return {"data": data, "nextCursor": page.next_cursor, **backwards}
 
 
 def _default_provider(call: Call) -> str:
@@ -93,12 +101,12 @@ async def read(caller: Caller, params: ThreadReadParams) -> Json:
     call = call_of(caller)
     live = call.server.live.get(checked_id(params.thread_id))
     if live is not None:
-        return {"thread": thread_views.of_live(live, with_turns=params.include_turns)}
+        return {"thread": await thread_views.of_live(live, with_turns=params.include_turns)}
     home = call.server.codex_home
     path = find_by_id(home, params.thread_id) or find_by_id(home, params.thread_id, archived=True)
     if path is None:
         raise RpcError(f"thread not loaded: {params.thread_id}")
-    return {"thread": thread_views.of_file(path, None, codex_home=home, with_turns=params.include_turns)}
+    return {"thread": await thread_views.of_file(path, None, codex_home=home, with_turns=params.include_turns)}
 
 
 async def archive(caller: Caller, params: ThreadArchiveParams) -> Json:
@@ -119,7 +127,7 @@ async def unarchive(caller: Caller, params: ThreadUnarchiveParams) -> Json:
     call = call_of(caller)
     path = call.server.threads.unarchive(call.server.codex_home, checked_id(params.thread_id))
     call.after_answer(lambda: call.server.broadcast("thread/unarchived", {"threadId": params.thread_id}))
-    return {"thread": thread_views.of_file(path, None, codex_home=call.server.codex_home, with_turns=False)}
+    return {"thread": await thread_views.of_file(path, None, codex_home=call.server.codex_home, with_turns=False)}
 
 
 async def name(caller: Caller, params: ThreadSetNameParams) -> Json:
@@ -155,8 +163,8 @@ def _refuse_unknown(call: Call, thread_id: str) -> None:
 
 
 METHODS = (
-    Method(name="thread/list", params=ThreadListParams, run=list_threads),
-    Method(name="thread/read", params=ThreadReadParams, run=read),
+    Method(name="thread/list", params=ThreadListParams, run=list_threads, may_wait=True),
+    Method(name="thread/read", params=ThreadReadParams, run=read, may_wait=True),
     Method(name="thread/archive", params=ThreadArchiveParams, run=archive),
     Method(name="thread/unarchive", params=ThreadUnarchiveParams, run=unarchive),
     Method(name="thread/name/set", params=ThreadSetNameParams, run=name),

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from pycodex.protocol.app.settings import DynamicToolSpec
 from pycodex.protocol.app.thread_starts import ThreadForkParams, ThreadResumeParams, ThreadStartParams
 from pycodex.protocol.items import known_item
 from pycodex.protocol.ops import PursueGoal
@@ -14,15 +15,17 @@ from pycodex.supervisor.frontends.app_server.methods.calls import call_of, check
 from pycodex.supervisor.frontends.app_server.thread_configs import loaded_rules, thread_config
 from pycodex.supervisor.frontends.app_server.thread_facts import ThreadFacts
 from pycodex.supervisor.rollout.head import first_words
+from pycodex.supervisor.rollout.long_files import beside
 from pycodex.supervisor.rollout.reader import read_meta
 from pycodex.supervisor.rollout.stored_turns import turns_of_file
 from pycodex.supervisor.threads import CodexThread, Terms
+from pycodex.supervisor.tools.dynamic_tools import in_namespace
 
 
 async def start(caller: Caller, params: ThreadStartParams) -> Json:
     call = call_of(caller)
     config = thread_config(call.server, params)
-    tools = [tool.to_json() for tool in params.dynamic_tools or ()]
+    tools = [tool for spec in params.dynamic_tools or () for tool in _declared(spec)]
     thread = await call.server.threads.start(
         config,
         source=call.server.source,
@@ -33,7 +36,20 @@ async def start(caller: Caller, params: ThreadStartParams) -> Json:
         ),
     )
     live = _followed(call, thread, ThreadFacts.of(config, source=call.server.source))
-    return _announced(call, live, thread_views.of_live(live, with_turns=False))
+    return _announced(call, live, await thread_views.of_live(live, with_turns=False))
+
+
+def _declared(spec: DynamicToolSpec) -> list[Json]:
+    """What a client brings along is a tool, or a group of them."""
+    if spec.type == "namespace":
+        if not spec.name.strip():
+            raise RpcError("dynamic tool namespace must not be empty")
+        return [in_namespace(spec.name, tool.to_json()) for tool in spec.tools or ()]
+    if spec.type not in (None, "function"):
+        raise RpcError(f"Invalid request: unknown variant `{spec.type}`, expected `function` or `namespace`")
+    if "input_schema" not in spec.model_fields_set:
+        raise RpcError("Invalid request: missing field `inputSchema`")
+    return [{**spec.to_json(), "inputSchema": spec.input_schema}]
 
 
 async def resume(caller: Caller, params: ThreadResumeParams) -> Json:
@@ -43,23 +59,24 @@ async def resume(caller: Caller, params: ThreadResumeParams) -> Json:
     if params.path is None:
         running = await call.server.live.settled(checked_id(params.thread_id))
         if running is not None:
-            return _joined(call, running, with_turns=not params.exclude_turns)
+            return await _joined(call, running, with_turns=not params.exclude_turns)
     path = params.path if params.path is not None else path_on_disk(call, params.thread_id)
-    meta = read_meta(path)
+    meta = await beside(read_meta, path)
     running = await call.server.live.settled(meta.id)
     if running is not None:
-        return _joined(call, running, with_turns=not params.exclude_turns)
+        return await _joined(call, running, with_turns=not params.exclude_turns)
     config = thread_config(call.server, params, otherwise_cwd=meta.cwd)
+    preview = await beside(first_words, path)
     thread = await call.server.threads.resume(
         config, path, rules=loaded_rules(config), terms=_terms(call, tells_work=params.persist_extended_history)
     )
     running = call.server.live.get(thread.thread_id)
     if running is not None and running.thread is thread:
         # Another client was a moment earlier.
-        return _joined(call, running, with_turns=not params.exclude_turns)
+        return await _joined(call, running, with_turns=not params.exclude_turns)
     facts = ThreadFacts.of(config, source=meta.source)
-    facts.preview = first_words(path)
-    answer = _resumed(call, thread, facts, with_turns=not params.exclude_turns)
+    facts.preview = preview
+    answer = await _resumed(call, thread, facts, with_turns=not params.exclude_turns)
     await thread.submit(PursueGoal())
     return answer
 
@@ -75,7 +92,7 @@ async def _resume_history(call: Call, params: ThreadResumeParams) -> Json:
     thread = await call.server.threads.start(config, source=call.server.source, rules=loaded_rules(config), terms=terms)
     facts = ThreadFacts.of(config, source=call.server.source)
     facts.preview = first_words(thread.rollout_path) if thread.rollout_path is not None else ""
-    answer = _resumed(call, thread, facts, with_turns=False)
+    answer = await _resumed(call, thread, facts, with_turns=False)
     answer["thread"]["gitInfo"] = None
     return answer
 
@@ -83,8 +100,9 @@ async def _resume_history(call: Call, params: ThreadResumeParams) -> Json:
 async def fork(caller: Caller, params: ThreadForkParams) -> Json:
     call = call_of(caller)
     path = params.path if params.path is not None else path_on_disk(call, params.thread_id)
-    meta = read_meta(path)
+    meta = await beside(read_meta, path)
     config = thread_config(call.server, params, otherwise_cwd=meta.cwd)
+    preview = await beside(first_words, path)
     thread = await call.server.threads.fork(
         config,
         path,
@@ -92,21 +110,21 @@ async def fork(caller: Caller, params: ThreadForkParams) -> Json:
         rules=loaded_rules(config),
         terms=replace(
             _terms(call, tells_work=params.persist_extended_history),
-            drops_turns=0 if params.last_turn_id is None else _turns_behind(path, params.last_turn_id),
+            drops_turns=0 if params.last_turn_id is None else await _turns_behind(path, params.last_turn_id),
         ),
     )
     facts = ThreadFacts.of(config, source=call.server.source)
     facts.forked_from_id = meta.id
-    facts.preview = first_words(path)
+    facts.preview = preview
     live = _followed(call, thread, facts)
-    told = thread_views.of_live(live, with_turns=not params.exclude_turns)
+    told = await thread_views.of_live(live, with_turns=not params.exclude_turns)
     if thread.rollout_path is None and not params.exclude_turns:
-        told["turns"] = thread_views.turns_told(path, None)
+        told["turns"] = await thread_views.turns_told(path, None)
     return _announced(call, live, told)
 
 
-def _turns_behind(path: str, turn_id: str) -> int:
-    ids = [turn.turn_id for turn in turns_of_file(path)]
+async def _turns_behind(path: str, turn_id: str) -> int:
+    ids = [turn.turn_id for turn in await beside(turns_of_file, path)]
     if turn_id not in ids:
         raise RpcError(f"turn not found: {turn_id}")
     return len(ids) - 1 - ids.index(turn_id)
@@ -124,6 +142,8 @@ def _terms(call: Call, *, tells_work: bool, history: list[Any] | None = None) ->
 
 def _followed(call: Call, thread: CodexThread, facts: ThreadFacts) -> LiveThread:
     """Loaded, and told to this connection from now on, but nothing of it before the answer."""
+    client = call.connection.client
+    facts.originator = client.identity.originator if client is not None else None
     live = call.server.live.add(thread, facts)
     live.follow(call.connection)
     call.at_the_end(live.gate.hold().release)
@@ -135,14 +155,14 @@ def _announced(call: Call, live: LiveThread, told: Json) -> Json:
     return {"thread": told, **live.facts.told()}
 
 
-def _resumed(call: Call, thread: CodexThread, facts: ThreadFacts, *, with_turns: bool) -> Json:
+async def _resumed(call: Call, thread: CodexThread, facts: ThreadFacts, *, with_turns: bool) -> Json:
     live = _followed(call, thread, facts)
     status = {"threadId": live.thread_id, "status": live.telling.status}
     call.server.broadcast("thread/status/changed", status)
-    return {"thread": thread_views.of_live(live, with_turns=with_turns), **live.facts.told()}
+    return {"thread": await thread_views.of_live(live, with_turns=with_turns), **live.facts.told()}
 
 
-def _joined(call: Call, live: LiveThread, *, with_turns: bool) -> Json:
+async def _joined(call: Call, live: LiveThread, *, with_turns: bool) -> Json:
     """It runs already: whoever asks follows it, too, and can answer what is open. What was asked to differ does not."""
     live.follow(call.connection)
     call.at_the_end(live.gate.hold().release)
@@ -151,7 +171,7 @@ def _joined(call: Call, live: LiveThread, *, with_turns: bool) -> Json:
     if goal is not None:
         told = {"threadId": live.thread_id, "turnId": None, "goal": goal}
         call.after_answer(lambda: call.notify("thread/goal/updated", told))
-    return {"thread": thread_views.of_live(live, with_turns=with_turns), **live.facts.told()}
+    return {"thread": await thread_views.of_live(live, with_turns=with_turns), **live.facts.told()}
 
 
 METHODS = (

@@ -33,7 +33,7 @@ async def start(caller: Caller, params: TurnStartParams) -> Json:
 
 
 def _begun(turn_id: str) -> Json:
-    return {"turn": {"id": turn_id, "items": [], "status": "inProgress", "error": None}}
+    return {"turn": {"id": turn_id, "items": [], "itemsView": "full", "status": "inProgress", "error": None}}
 
 
 def _inputs(given: Iterable[GivenInput]) -> tuple[UserInput, ...]:
@@ -79,9 +79,15 @@ async def steer(caller: Caller, params: TurnSteerParams) -> Json:
             inputs, expected_turn_id=params.expected_turn_id, client_id=params.client_user_message_id
         )
     except NotSteerable as error:
-        told = turn_error(str(error), {"active_turn_not_steerable": {"turn_kind": error.kind}})
-        raise RpcError(str(error), data=told) from error
+        raise RpcError(str(error), data=_not_steerable(error)) from error
     return {"turnId": turn_id}
+
+
+def _not_steerable(error: NotSteerable) -> Json | None:
+    """As clients know it of the kinds that they know."""
+    if error.kind not in ("compact", "review"):
+        return None
+    return turn_error(str(error), {"active_turn_not_steerable": {"turn_kind": error.kind}})
 
 
 async def interrupt(caller: Caller, params: TurnInterruptParams) -> Json:

@@ -23,7 +23,14 @@ from pycodex.protocol.app.shape import (
     Words,
     shape_of,
 )
-from pycodex.protocol.app.tables import CLIENT_REQUESTS, SERVER_NOTIFICATIONS, SERVER_REQUESTS
+from pycodex.protocol.app.tables import (
+    CLIENT_REQUESTS,
+    NEWER_NOTIFICATIONS,
+    NEWER_REQUESTS,
+    SERVER_NOTIFICATIONS,
+    SERVER_REQUESTS,
+)
+from pycodex.supervisor.frontends.app_server.methods import table
 
 NAMED = (Text, ListOf, MapOf, Words, Struct, Tagged, External, Untagged)
 
@@ -68,10 +75,11 @@ def name_of(shape: Shape) -> str | None:
 
 
 def client_requests(*, experimental: bool) -> list[Message]:
+    """Those that the server answers."""
     return [
         Message(method, shape_of(models.params) if models.params else None, shape_of(models.result))
-        for method, models in CLIENT_REQUESTS.items()
-        if experimental or method not in EXPERIMENTAL_METHODS
+        for method, models in (CLIENT_REQUESTS | NEWER_REQUESTS).items()
+        if method in table.FILE_OF and (experimental or method not in EXPERIMENTAL_METHODS)
     ]
 
 
@@ -82,7 +90,7 @@ def server_requests() -> list[Message]:
 
 
 def server_notifications() -> list[Message]:
-    return [Message(method, shape_of(model)) for method, model in SERVER_NOTIFICATIONS.items()]
+    return [Message(method, shape_of(model)) for method, model in (SERVER_NOTIFICATIONS | NEWER_NOTIFICATIONS).items()]
 
 
 def carried(messages: Iterable[Message]) -> Iterator[Shape]:

@@ -11,7 +11,7 @@ from pycodex.supervisor.frontends.app_server import notifications
 from pycodex.supervisor.frontends.app_server.telling import Telling, Told
 from pycodex.supervisor.model.scripted import Hold, Reply, call, custom, say
 from pycodex.supervisor.session.session import Session
-from support.app_server import Client, Scratch, open_app_server, statuses, text_input, told
+from support.app_server import Client, Refused, Scratch, exactly, open_app_server, statuses, text_input, told
 from support.engine import Place, outputs, run
 
 APPROVAL = "item/commandExecution/requestApproval"
@@ -128,6 +128,51 @@ async def test_tool_of_the_client_is_called_without_further_words(place: Place) 
         ]
         assert statuses(messages) == ["active", "idle"]
         assert outputs(scratch.inputs[1]) == {"d1": "plum"}
+
+
+async def test_tools_of_newer_clients_have_a_type_and_may_be_grouped(place: Place) -> None:
+    schema = {"type": "object"}
+    tools = [
+        {"type": "function", "name": "alone", "description": "alone", "inputSchema": schema},
+        {
+            "type": "namespace",
+            "name": "shop",
+            "description": "a group",
+            "tools": [{"type": "function", "name": "buy", "description": "buys", "inputSchema": schema}],
+        },
+    ]
+    script = [Reply(parts=[*call("alone", {}, "d1"), *call("shop__buy", {}, "d2")]), Reply(parts=say("done"))]
+    async with open_app_server(place, script) as scratch:
+        client = await scratch.connect().hello()
+
+        def answer(params: dict[str, Any]) -> dict[str, Any]:
+            text = f"{params.get('namespace')} {params['tool']}"
+            return {"result": {"contentItems": [{"type": "inputText", "text": text}], "success": True}}
+
+        client.answers["item/tool/call"] = answer
+        messages = await client.turn(await client.start(dynamicTools=tools), "go")
+        assert outputs(scratch.inputs[1]) == {"d1": "None alone", "d2": "shop buy"}
+        items = [each["params"]["item"] for each in messages if each.get("method") == "item/completed"]
+        called = [(item.get("namespace"), item["tool"]) for item in items if item["type"] == "dynamicToolCall"]
+        assert called == [(None, "alone"), ("shop", "buy")]
+
+
+@pytest.mark.parametrize(
+    ("tool", "text"),
+    [
+        ({"name": "a"}, "Invalid request: missing field `inputSchema`"),
+        (
+            {"name": "a", "type": "other"},
+            "Invalid request: unknown variant `other`, expected `function` or `namespace`",
+        ),
+        ({"name": " ", "type": "namespace"}, "dynamic tool namespace must not be empty"),
+    ],
+)
+async def test_tools_that_cannot_be_read_are_refused(place: Place, tool: dict[str, str], text: str) -> None:
+    async with open_app_server(place, []) as scratch:
+        client = await scratch.connect().hello()
+        with pytest.raises(Refused, match=exactly(text)):
+            await client.start(dynamicTools=[{"description": "", **tool}])
 
 
 async def test_client_that_cannot_run_its_tool_says_so_to_the_model(place: Place) -> None:

@@ -30,7 +30,7 @@ from pycodex.protocol.app.shape import (
     Words,
     shape_of,
 )
-from pycodex.protocol.app.tables import CLIENT_REQUESTS
+from pycodex.protocol.app.tables import CLIENT_REQUESTS, NEWER_REQUESTS
 from pycodex.protocol.app.thread_starts import ThreadResumeParams, ThreadStartParams
 from pycodex.protocol.app.thread_store import ThreadListParams, ThreadMetadataUpdateParams, ThreadReadParams
 from pycodex.protocol.app.turns import TurnStartParams
@@ -353,4 +353,5 @@ def test_refusals_are_word_for_word_those_of_the_reference(tmp_path: Path) -> No
 
 
 def test_experimental_methods_have_parameters() -> None:
-    assert all(CLIENT_REQUESTS[method].params is not None for method in EXPERIMENTAL_METHODS)
+    requests = CLIENT_REQUESTS | NEWER_REQUESTS
+    assert all(requests[method].params is not None for method in EXPERIMENTAL_METHODS)

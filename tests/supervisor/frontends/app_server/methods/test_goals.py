@@ -1,5 +1,7 @@
 """Goals as clients set, read and clear them."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,10 @@ from support.engine import Place, said
 
 UNKNOWN = "01950000-0000-7000-8000-0000000000ff"
 REACHED = [Reply(parts=call("update_goal", {"status": "complete"})), Reply(parts=say("reached"))]
+
+
+def content(path: str) -> bytes:
+    return Path(path).read_bytes()
 
 
 async def aim(client: Client, thread_id: str, **wish: Any) -> dict[str, Any]:
@@ -126,6 +132,51 @@ async def test_turns_of_a_goal_can_be_taken_back_one_by_one(place: Place) -> Non
         await client.call("thread/resume", threadId=thread_id)
         await client.turn(thread_id, "again")
         assert scratch.inputs[0][: len(sent)] == sent
+
+
+async def test_goal_of_a_thread_that_is_not_loaded_is_written_down_and_gone_on_with(place: Place) -> None:
+    async with open_app_server(place, [Reply(parts=say("hi"))]) as scratch:
+        client = await scratch.connect().hello()
+        thread_id = await client.start()
+        await client.turn(thread_id, "hello")
+        path = (await client.call("thread/read", threadId=thread_id))["thread"]["path"]
+    before = content(path)
+    async with open_app_server(place, REACHED) as scratch:
+        client = await scratch.connect().hello()
+        other = await scratch.connect().hello()
+        goal = await aim(client, thread_id, objective=" win ", tokenBudget=100_000)
+        assert (goal["objective"], goal["status"], goal["tokenBudget"]) == ("win", "active", 100_000)
+        added = content(path).removeprefix(before)
+        assert added.count(b"\n") == 1
+        assert json.loads(added)["payload"]["goal"] == goal
+        updated = {"threadId": thread_id, "turnId": None, "goal": goal}
+        assert await client.until("thread/goal/updated") == updated == await other.until("thread/goal/updated")
+        assert told(client.heard)[-2:] == ["answer", "thread/goal/updated"]
+        assert (await client.call("thread/goal/get", threadId=thread_id))["goal"] == goal
+        assert (await client.call("thread/loaded/list"))["data"] == []
+        await client.call("thread/resume", threadId=thread_id)
+        await client.until("thread/goal/updated", goal__status="complete")
+        await client.until("turn/completed")
+
+
+async def test_goal_of_a_thread_that_is_not_loaded_is_cleared_and_refused_alike(place: Place) -> None:
+    async with open_app_server(place, [Reply(parts=say("hi"))]) as scratch:
+        client = await scratch.connect().hello()
+        thread_id = await client.start()
+        await client.turn(thread_id, "hello")
+        path = (await client.call("thread/read", threadId=thread_id))["thread"]["path"]
+    async with open_app_server(place, []) as scratch:
+        client = await scratch.connect().hello()
+        before = content(path)
+        assert await client.call("thread/goal/clear", threadId=thread_id) == {"cleared": False}
+        with pytest.raises(Refused, match=exactly(f"cannot update goal for thread {thread_id}: no goal exists")):
+            await aim(client, thread_id, status="paused")
+        assert content(path) == before
+        await aim(client, thread_id, objective="win", status="paused")
+        assert (await aim(client, thread_id, tokenBudget=7))["status"] == "paused"
+        assert await client.call("thread/goal/clear", threadId=thread_id) == {"cleared": True}
+        assert await client.until("thread/goal/cleared") == {"threadId": thread_id}
+        assert await client.call("thread/goal/get", threadId=thread_id) == {"goal": None}
 
 
 async def test_what_cannot_be_is_refused(place: Place) -> None:

@@ -57,6 +57,16 @@ async def test_pages_filters_and_order(place: Place) -> None:
         assert len((await client.call("thread/list", sourceKinds=["vscode"], modelProviders=[]))["data"]) == 3
         somewhere = ["/nowhere", str(place.workspace)]
         assert len((await client.call("thread/list", cwd=somewhere, sortKey="recency_at"))["data"]) == 3
+        for key in ("created_at", "updated_at"):
+            first = await client.call("thread/list", sortKey=key, sortDirection="asc", limit=1)
+            rest = await client.call("thread/list", sortKey=key, sortDirection="asc", cursor=first["nextCursor"])
+            asc = [thread["id"] for thread in (*first["data"], *rest["data"])]
+            desc = (await client.call("thread/list", sortKey=key, sortDirection="desc"))["data"]
+            assert asc == [thread["id"] for thread in reversed(desc)]
+            assert sorted(asc) == sorted(threads)
+            back = await client.call("thread/list", sortKey=key, cursor=rest["backwardsCursor"])
+            assert [thread["id"] for thread in back["data"]] == asc[:1]
+        assert len((await client.call("thread/list", originators=["x"], useStateDbOnly=True))["data"]) == 3
         with pytest.raises(Refused, match=exactly("invalid cursor: zzz")):
             await client.call("thread/list", cursor="zzz")
 

@@ -46,6 +46,50 @@ async def test_wishes_reach_the_model(place: Place) -> None:
         assert request.headers["user-agent"].startswith("tester/0.116.0 (")
 
 
+async def test_threads_and_turns_have_what_newer_clients_look_for(place: Place) -> None:
+    """And what only newer clients send is no reason to refuse them."""
+    script = [Reply(parts=say("one")), Reply(parts=say("two"))]
+    newer = {"threadSource": "user", "sessionStartSource": "startup", "historyMode": "legacy", "projectId": None}
+    of_turn: dict[str, Any] = {
+        **dict.fromkeys(("parentTurnId", "rootTurnId", "turnTrigger", "serviceTierForTurn", "permissions"), "x"),
+        **{name: [] for name in ("disabledPluginIds", "environments", "runtimeWorkspaceRoots")},
+        "additionalContext": {},
+        "multiAgentMode": None,
+        "serviceTier": "anything",
+    }
+    async with open_app_server(place, script) as scratch:
+        client = await scratch.connect().hello(experimental=False)
+        assert client.heard[0]["result"]["codexHome"] == str(place.home)
+        thread_id = await client.start(effort="low", **newer)
+        unwritten = (await client.call("thread/read", threadId=thread_id))["thread"]
+        heard = await client.turn(thread_id, "go", **of_turn)
+        assert all(isinstance(each["emittedAtMs"], int) for each in heard if "method" in each)
+        ended = next(each["params"]["turn"] for each in heard if each.get("method") == "turn/completed")
+        live = (await client.call("thread/read", threadId=thread_id, includeTurns=True))["thread"]
+        (listed,) = (await client.call("thread/list"))["data"]
+        for thread in (unwritten, live, listed):
+            assert (thread["sessionId"], thread["parentThreadId"], thread["forkedFromId"]) == (thread_id, None, None)
+            assert (thread["historyMode"], thread["originator"]) == ("legacy", "tester")
+            assert thread["recencyAt"] == thread["updatedAt"]
+        assert live["model"] == unwritten["model"] == "gpt-5.4"
+        assert "reasoningEffort" in live
+        (stored,) = live["turns"]
+        assert (stored["id"], stored["itemsView"], ended["itemsView"]) == (ended["id"], "full", "full")
+        for turn in (stored, ended):
+            assert 0 <= turn["completedAt"] - turn["startedAt"] <= turn["durationMs"] // 1000 + 1
+        for audio in ({"type": "audio", "url": "data:x"}, {"type": "localAudio", "path": "/x"}):
+            with pytest.raises(Refused, match=beginning(f"Invalid request: unknown variant `{audio['type']}`")):
+                await client.call("turn/start", threadId=thread_id, input=[audio])
+        picture = {"type": "image", "url": "data:image/png;base64,AA==", "detail": "high"}
+        await client.call("turn/start", threadId=thread_id, input=[picture])
+        await client.until("turn/completed")
+        fork = await client.call("thread/fork", threadId=thread_id, lastTurnId=stored["id"], excludeTurns=True)
+        assert fork["thread"]["turns"] == []
+        assert (fork["thread"]["forkedFromId"], fork["thread"]["sessionId"]) == (thread_id, fork["thread"]["id"])
+        kept = (await client.call("thread/read", threadId=fork["thread"]["id"], includeTurns=True))["thread"]["turns"]
+        assert [turn["id"] for turn in kept] == [stored["id"]]
+
+
 async def test_bad_wishes_are_refused(place: Place) -> None:
     async with open_app_server(place, []) as scratch:
         client = await scratch.connect().hello()

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from pycodex.protocol.app.shape import Struct, shape_of
-from pycodex.protocol.app.tables import CLIENT_REQUESTS, SERVER_NOTIFICATIONS, SERVER_REQUESTS
+from pycodex.protocol.app.tables import (
+    CLIENT_REQUESTS,
+    NEWER_NOTIFICATIONS,
+    NEWER_REQUESTS,
+    SERVER_NOTIFICATIONS,
+    SERVER_REQUESTS,
+)
+from pycodex.supervisor.frontends.app_server.methods import table
 from pycodex.supervisor.frontends.app_server.schema.definitions import LEGACY_METHODS, reachable
 from pycodex.supervisor.frontends.app_server.schema.json_schema import files
 from support.app_messages import messages, restored
@@ -26,7 +33,7 @@ DEPARTURES = {
     "ServiceTier": "newer clients know more of them",
     "ThreadListParams": "newer clients name several directories",
     "ThreadSortKey": "newer clients have another word for the second",
-    "DynamicToolSpec": "the reference reads null for deferLoading, though its schema does not say so",
+    "DynamicToolSpec": "newer clients put tools into groups, which have no schema of their own",
     "McpServerElicitationRequestParams": "the fields of both forms are told with each, not beside them",
     "AppsConfig": "what is kept by the names of apps has a shape",
     "AppToolsConfig": "what is kept by the names of tools has a shape",
@@ -35,7 +42,7 @@ DEPARTURES = {
 # Only experimental methods use it, but the reference's stable bundle keeps it.
 LEFT_BEHIND = {"v2/CollaborationModeMask"}
 # What fields that newer clients look for are made of.
-ADDED = {"v2/SortDirection", "v2/ThreadListCwdFilter"}
+ADDED = {"v2/DynamicToolFunctionSpec", "v2/SortDirection", "v2/ThreadListCwdFilter"}
 
 needs_reference = pytest.mark.skipif(not REFERENCE.is_dir(), reason=f"no schemas of the reference at {REFERENCE}")
 needs_recordings = pytest.mark.skipif(not INTEROP.is_dir(), reason=f"no recorded scenarios at {INTEROP}")
@@ -112,8 +119,27 @@ def without_newer(schema: Any, name: str) -> Any:
             key: part for key, part in schema["properties"].items() if f"{title}.{key}" not in newer_fields()
         }
     if "oneOf" in schema:
-        kept["oneOf"] = [without_newer(part, name) for part in schema["oneOf"]]
+        parts = (part for part in schema["oneOf"] if not newer_methods() & methods_of(part))
+        kept["oneOf"] = [without_newer(part, name) for part in parts]
     return kept
+
+
+def methods_of(part: Any) -> set[str]:
+    return set(part.get("properties", {}).get("method", {}).get("enum", ()))
+
+
+@cache
+def newer_methods() -> frozenset[str]:
+    return frozenset((*NEWER_REQUESTS, *NEWER_NOTIFICATIONS))
+
+
+@cache
+def added() -> frozenset[str]:
+    """What the messages of newer versions are made of, and fields that newer clients look for."""
+    models = [*NEWER_NOTIFICATIONS.values()]
+    for each in NEWER_REQUESTS.values():
+        models += [each.params, each.result]
+    return frozenset((*ADDED, *(f"v2/{name}" for name in reachable(shape_of(model) for model in models))))
 
 
 @needs_reference
@@ -122,12 +148,12 @@ def test_definitions_are_those_of_the_reference(experimental: bool) -> None:
     found = definitions(ours(experimental=experimental)[BUNDLE])
     wanted = definitions(theirs(BUNDLE, experimental=experimental))
     assert set(wanted) - set(found) <= LEFT_BEHIND
-    assert set(found) - set(wanted) <= ADDED
+    assert set(found) - set(wanted) <= added()
     different = [
         path
         for path, schema in found.items()
         if (name := path.rpartition("/")[2]) not in DEPARTURES
-        and path not in ADDED
+        and path in wanted
         and levelled(without_newer(schema, name)) != levelled(wanted[path])
     ]
     assert different == []
@@ -139,7 +165,7 @@ def test_the_flat_bundle_has_the_names_of_the_reference(experimental: bool) -> N
     found = ours(experimental=experimental)[FLAT_BUNDLE]["definitions"]
     wanted = theirs(FLAT_BUNDLE, experimental=experimental)["definitions"]
     assert {f"v2/{name}" for name in set(wanted) - set(found)} <= LEFT_BEHIND
-    assert {f"v2/{name}" for name in set(found) - set(wanted)} <= ADDED
+    assert {f"v2/{name}" for name in set(found) - set(wanted)} <= added()
 
 
 @needs_reference
@@ -155,6 +181,7 @@ def test_parameters_have_the_fields_of_the_reference(experimental: bool) -> None
             more = sorted(set(found[path]["properties"]) - set(schema["properties"]))
             added |= {path: more} if more else {}
     assert added == {
+        "DynamicToolCallParams": ["namespace"],
         "v2/ThreadForkParams": ["excludeTurns", "lastTurnId"],
         "v2/ThreadListParams": ["sortDirection"],
         "v2/ThreadResumeParams": ["excludeTurns"],
@@ -190,11 +217,27 @@ def test_files_have_a_title_and_lie_where_clients_look(experimental: bool) -> No
 
 def test_what_is_experimental_is_only_told_to_those_who_ask() -> None:
     stable, everything = ours(experimental=False), ours(experimental=True)
-    assert len(everything) - len(stable) == 24
+    assert len(everything) - len(stable) == 32
     field = "dynamicTools"
     assert field not in stable["v2/ThreadStartParams.json"]["properties"]
     assert field in everything["v2/ThreadStartParams.json"]["properties"]
     assert "thread/realtime/start" not in json.dumps(stable["ClientRequest.json"])
+
+
+@either
+def test_messages_of_newer_versions_are_told_if_they_are_served(experimental: bool) -> None:
+    written = ours(experimental=experimental)
+    for union, newer in (("ClientRequest", NEWER_REQUESTS), ("ServerNotification", NEWER_NOTIFICATIONS)):
+        methods = set().union(*map(methods_of, written[f"{union}.json"]["oneOf"]))
+        served = {name for name in newer if union == "ServerNotification" or name in table.FILE_OF}
+        missing = served - methods
+        assert missing == (set() if experimental or union != "ClientRequest" else set(filter(is_process, served)))
+    assert written["v2/ThreadShellCommandParams.json"]["required"] == ["command", "threadId"]
+    assert written["v2/FsChangedNotification.json"]["required"] == ["changedPaths", "watchId"]
+
+
+def is_process(method: str) -> bool:
+    return method.startswith("process/")
 
 
 @needs_recordings
