@@ -18,8 +18,8 @@ class NoKeyring(UserFacing):
     """It cannot be used."""
 
 
-def read(service: str, entry: str) -> str | None:
-    return _called(lambda keyring: keyring.get_password(service, entry))
+def read(service: str, entry: str, *, patience_s: float = PATIENCE_S) -> str | None:
+    return _called(lambda keyring: keyring.get_password(service, entry), patience_s)
 
 
 def write(service: str, entry: str, secret: str) -> None:
