@@ -32,8 +32,9 @@ async def open_client(
     env = env or {}
     entry = {"id": "own", "name": "own", "request_max_retries": 0, "base_url": base_url, **provider}
     identity = identity_of(env, originator="codex_exec", client="codex-exec; 0.116.0")
-    async with open_http(env) as http, trio.open_nursery() as nursery:
-        keeper = LoginKeeper(home, env=env, send=sender(http, identity), spawn=nursery.start_soon)
+    async with open_http(env) as http:
+        spawn = trio.lowlevel.spawn_system_task
+        keeper = LoginKeeper(home, env=env, send=sender(http, identity), spawn=spawn)
         yield ModelClient(http, Provider(**entry), Credentials(env, keeper), identity, THREAD_ID)
 
 

@@ -14,7 +14,7 @@ from pycodex.supervisor.auth.keyring_calls import NoKeyring
 class Silent(KeyringBackend):
     """Waits for a person, and then fails."""
 
-    priority = 1.0  # type: ignore[assignment]  # the base declares a property of the class
+    priority = 1.0
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

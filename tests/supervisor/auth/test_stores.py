@@ -23,7 +23,7 @@ LOGIN = {"auth_mode": "apikey", "OPENAI_API_KEY": "sk"}
 class Ring(KeyringBackend):
     """One in memory."""
 
-    priority = 1.0  # type: ignore[assignment]  # the base declares a property of the class
+    priority = 1.0
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

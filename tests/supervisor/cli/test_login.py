@@ -6,6 +6,7 @@ import stat
 import subprocess
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -149,7 +150,7 @@ async def test_a_port_that_nobody_gives_up_is_named(home: Path, login_port: int)
         heard.append(bytes(await stream.receive_some()))
 
     async with trio.open_nursery() as nursery:
-        await nursery.start(trio.serve_tcp, ignore, login_port)
+        await nursery.start(partial(trio.serve_tcp, ignore, login_port, host="127.0.0.1"))
         async with running_login(home) as login:
             ended = await login.ended()
         nursery.cancel_scope.cancel()
