@@ -4,7 +4,7 @@ Owns its beginning and its end: by the person, by a client, by a second one, by 
 asked for it. How one logs in is `auth`'s business, what is told of it the caller's.
 """
 
-import uuid
+import math
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pycodex.supervisor.auth.device_login import DeviceCode
 
 LIMIT_S = 10 * 60.0
+"""For a browser; on another device a code is good for as long as `device_login` says."""
 TIMED_OUT = "Login timed out"
 NOT_COMPLETED = "Login was not completed"
 REPLACED = "Login cancelled"
@@ -29,7 +30,9 @@ _Begin = Callable[[Callable[[Any], None]], Awaitable[None]]
 
 
 class _Attempt:
-    def __init__(self, begin: _Begin, completed: Completed, *, prefix: str) -> None:
+    def __init__(self, begin: _Begin, completed: Completed, *, prefix: str, limit_s: float) -> None:
+        import uuid
+
         self.login_id = str(uuid.uuid4())
         self.scope = trio.CancelScope()
         self.over = trio.Event()
@@ -38,6 +41,7 @@ class _Attempt:
         self._begin = begin
         self._completed = completed
         self._prefix = prefix
+        self._limit_s = limit_s
         self._has_begun = False
 
     async def run(self, *, task_status: trio.TaskStatus[Any]) -> None:
@@ -61,7 +65,7 @@ class _Attempt:
 
     async def _outcome(self, begun: Callable[[Any], None]) -> str | None:
         try:
-            with self.scope, trio.move_on_after(LIMIT_S) as limit:
+            with self.scope, trio.move_on_after(self._limit_s) as limit:
                 await self._begin(begun)
         except UserFacing as error:
             if not self._has_begun:
@@ -84,7 +88,7 @@ class LoginAttempts:
         async def begin(begun: Callable[[str], None]) -> None:
             await browser_login(terms, lambda url, _: begun(url))
 
-        return await self._start(nursery, _Attempt(begin, completed, prefix=_BROWSER_FAILED))
+        return await self._start(nursery, _Attempt(begin, completed, prefix=_BROWSER_FAILED, limit_s=LIMIT_S))
 
     async def start_device(
         self, nursery: trio.Nursery, terms: "LoginTerms", completed: Completed
@@ -97,7 +101,7 @@ class LoginAttempts:
             begun(code)
             await device_login(terms, code)
 
-        return await self._start(nursery, _Attempt(begin, completed, prefix=""))
+        return await self._start(nursery, _Attempt(begin, completed, prefix="", limit_s=math.inf))
 
     async def _start(self, nursery: trio.Nursery, attempt: _Attempt) -> tuple[str, Any]:
         async with self._starting:
