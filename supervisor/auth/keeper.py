@@ -130,14 +130,14 @@ class LoginKeeper:
 
     async def _from_client(self, used: StoredLogin) -> StoredLogin:
         async with self._renewing:
-            if self.external is not None and self.external.access_token != used.access_token:
-                return self.external
-            if self.ask_client is None:
-                from pycodex.supervisor.auth.oauth import RefreshFailed
-
-                raise RefreshFailed("auth refresh request canceled: the client that gave the tokens is gone")
-            self.external = await self.ask_client(used.account_id)
-            return self.external
+            newer = None
+            if self.external == used and self.ask_client is not None:
+                newer = await self.ask_client(used.account_id)
+            # Meanwhile the client may have given others by itself, or have logged out.
+            if newer is None or self.external != used:
+                return _same_account(self.external, used)
+            self.external = newer
+            return newer
 
     async def _renew(self, renewal: "_Renewal") -> None:
         from pycodex.supervisor.auth.oauth import RefreshFailed
@@ -150,6 +150,10 @@ class LoginKeeper:
                     renewal.login = await self._renewed_alone(renewal.kind, renewal.used)
         except UserFacing as error:
             failure = error
+        except Exception as error:
+            # A bug; it must not end all threads.
+            logger.exception("the renewal of a login failed")
+            failure = RefreshFailed(f"Failed to refresh token: unexpected {type(error).__name__}")
         finally:
             renewal.failure = None if renewal.login is not None else failure
             renewal.over.set()

@@ -14,6 +14,10 @@ PATIENCE_S = 20.0
 """A person may have to unlock it."""
 
 
+_unanswered: list[threading.Thread] = []
+"""Calls that were given up; a keyring that does not even answer them is not asked again."""
+
+
 class NoKeyring(UserFacing):
     """It cannot be used."""
 
@@ -48,11 +52,15 @@ def remove(service: str, entry: str) -> bool:
 
 def _called(act: Callable[[ModuleType], str | None], patience_s: float = PATIENCE_S) -> str | None:
     """In a thread that is left alone if it takes too long: no call into a keyring can be broken off."""
+    if any(thread.is_alive() for thread in _unanswered):
+        raise NoKeyring("the keyring has not answered an earlier question yet")
     results: queue.SimpleQueue[tuple[str | None, str | None]] = queue.SimpleQueue()
-    threading.Thread(target=_answer, args=(act, results), daemon=True, name="keyring").start()
+    thread = threading.Thread(target=_answer, args=(act, results), daemon=True, name="keyring")
+    thread.start()
     try:
         secret, reason = results.get(timeout=patience_s)
     except queue.Empty:
+        _unanswered[:] = [thread]
         raise NoKeyring(f"the keyring did not answer within {patience_s:g} seconds") from None
     if reason is not None:
         raise NoKeyring(f"the keyring cannot be used: {reason}")

@@ -254,10 +254,24 @@ async def test_tokens_of_a_client_come_first_and_are_asked_for_again(tmp_path: P
 
     async with open_keeper(tmp_path) as (issuer, keeper):
         keeper.external = lent
-        assert await keeper.current("file") == lent
-        assert "is gone" in str(await failure_of(keeper, lent))
         keeper.ask_client = ask
+        assert await keeper.current("file") == lent
         assert await keeper.renewed("file", lent) == newer
         assert await keeper.renewed("file", lent) == newer
         await keeper.refresh("file")
         assert (await keeper.current("file"), asked, issuer.server.requests) == (newer, ["a"], [])
+
+
+async def test_who_logs_out_meanwhile_is_not_logged_in_again(tmp_path: Path) -> None:
+    lent = StoredLogin(access_token="lent-1", account_id="a", is_external=True)
+
+    async with open_keeper(tmp_path) as (_, keeper):
+
+        async def ask(_: str | None) -> StoredLogin:
+            await keeper.remove("file")
+            return StoredLogin(access_token="lent-2", account_id="a", is_external=True)
+
+        keeper.external = lent
+        keeper.ask_client = ask
+        assert "logged out" in str(await failure_of(keeper, lent))
+        assert await keeper.current("file") is None

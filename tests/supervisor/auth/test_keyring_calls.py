@@ -9,6 +9,7 @@ from keyring.backend import KeyringBackend
 
 from pycodex.supervisor.auth import keyring_calls
 from pycodex.supervisor.auth.keyring_calls import NoKeyring
+from support.waiting import eventually
 
 
 class Silent(KeyringBackend):
@@ -41,10 +42,15 @@ def silent() -> Iterator[Silent]:
     keyring.set_keyring(before)
 
 
-def test_nobody_waits_for_ever(silent: Silent) -> None:
-    del silent
+def test_nobody_waits_for_ever_nor_again(silent: Silent) -> None:
     with pytest.raises(NoKeyring, match=r"^the keyring did not answer within 0\.05 seconds$"):
         keyring_calls.read("service", "entry", patience_s=0.05)
+    with pytest.raises(NoKeyring, match=r"^the keyring has not answered an earlier question yet$"):
+        keyring_calls.read("service", "entry")
+    silent.person.set()
+    eventually(lambda: "keyring" not in [thread.name for thread in threading.enumerate()])
+    with pytest.raises(NoKeyring, match="is locked"):
+        keyring_calls.read("service", "entry")
 
 
 def test_a_failure_is_one_line(silent: Silent) -> None:
