@@ -29,6 +29,7 @@ from pycodex.protocol.rollout import EVENT_MSG, RESPONSE_ITEM, SESSION_META, Ses
 from pycodex.protocol.user_input import UserInput
 from pycodex.protocol.user_turns import before_last_user_turns
 from pycodex.supervisor.auth.credentials import Credentials
+from pycodex.supervisor.auth.keeper import LoginKeeper
 from pycodex.supervisor.config.config import Config, web_search_for
 from pycodex.supervisor.context.history import History
 from pycodex.supervisor.model.catalog import unknown_model_warning
@@ -61,6 +62,7 @@ from pycodex.supervisor.workspace.git import git_facts
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item
     from pycodex.protocol.rollout import RolloutLine
+    from pycodex.supervisor.auth.web import WebAnswer, WebRequest
     from pycodex.supervisor.rollout.listing import Filters, Page
     from pycodex.supervisor.rollout.reader import Replayed
 
@@ -172,6 +174,7 @@ class ThreadManager:
         self._nursery = nursery
         self._threads: dict[str, CodexThread] = {}
         self._programs = programs
+        self._keepers: dict[str, LoginKeeper] = {}
         self._resuming = trio.Lock()
         """Two at once would both find that the thread does not run yet."""
 
@@ -179,6 +182,20 @@ class ThreadManager:
     def pool(self) -> LatePool:
         """The workers of all threads, for work that belongs to none."""
         return self._pool
+
+    def keeper(self, codex_home: str) -> LoginKeeper:
+        """Of the login that all threads of this home share."""
+        if codex_home not in self._keepers:
+            self._keepers[codex_home] = LoginKeeper(
+                codex_home, env=self._env, send=self.send, spawn=self._nursery.start_soon
+            )
+        return self._keepers[codex_home]
+
+    async def send(self, request: "WebRequest") -> "WebAnswer":
+        """Ask whoever gives out logins. Raises Unreachable."""
+        from pycodex.supervisor.model.web import sender
+
+        return await sender(self._http, self._identity)(request)
 
     async def start(
         self,
@@ -354,7 +371,7 @@ class ThreadManager:
             client=ModelClient(
                 self._http,
                 config.provider,
-                Credentials(self._env, config.codex_home),
+                Credentials(self._env, self.keeper(config.codex_home), store=config.cli_auth_credentials_store),
                 identity,
                 origin.thread_id,
             ),

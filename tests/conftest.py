@@ -1,7 +1,10 @@
 """Options and fixtures of all tests."""
 
+import fcntl
+import os
 import signal
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -37,3 +40,12 @@ def shared_dir() -> Path:
     if not SHARED_DIR.is_dir():
         pytest.skip(f"no reference material at {SHARED_DIR}")
     return SHARED_DIR
+
+
+@pytest.fixture
+def login_port() -> Iterator[int]:
+    """The port that browsers come back to: one a machine, so one test at a time has it."""
+    path = Path(tempfile.gettempdir()) / f"pycodex-tests-login-port-{os.getuid()}.lock"
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield 1455

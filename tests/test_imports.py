@@ -48,6 +48,12 @@ HEAVY = {
     *("httpx", "landlock", "lark", "psutil", "pydantic", "pyseccomp", "trio", "zmq"),
 }
 
+OF_LOGINS = {
+    *("keyring", "webbrowser", "http.server"),
+    *(f"pycodex.supervisor.auth.{name}" for name in ("browser_login", "device_login", "oauth", "stores", "web")),
+    *(f"pycodex.supervisor.{name}" for name in ("cli.login", "model.web", "frontends.app_server.client_tokens")),
+}
+
 
 def is_lean(module: Module) -> bool:
     return (module.name in LEAN_MODULES or module.folder in LEAN_FOLDERS) and module.name not in NOT_LEAN
@@ -109,6 +115,13 @@ def test_engine_of_exec_loads_only_what_its_first_request_needs() -> None:
     # What only some requests need, or none before the first answer.
     later = ("frontends.exec.human", "frontends.exec.progress", "rollout.listing", "rollout.reader", "workers.pool")
     assert loaded & {f"pycodex.supervisor.{name}" for name in later} == set()
+    assert loaded & OF_LOGINS == set()
+
+
+def test_app_server_starts_without_what_only_logins_need() -> None:
+    modules = ("run", "server", "methods.initialize", "methods.table")
+    imported = ", ".join(f"pycodex.supervisor.frontends.app_server.{name}" for name in modules)
+    assert modules_loaded_by(f"import {imported}") & OF_LOGINS == set()
 
 
 @pytest.mark.parametrize("module", sorted(m.name for m in modules() if m.folder == "worker"))

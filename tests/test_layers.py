@@ -52,7 +52,8 @@ FOLDERS = {
         ),
         libraries=(
             *("starlark", "tree_sitter", "tree_sitter_bash"),
-            *("PIL", "httpcore", "httpx", "lark", "msgpack", "outcome", "psutil", "pydantic", "tomlkit", "trio"),
+            *("PIL", "httpcore", "httpx", "keyring", "lark", "msgpack", "outcome", "psutil", "pydantic", "tomlkit"),
+            "trio",
             *("trio_websocket", "yaml", "zmq"),
         ),
     ),

@@ -54,10 +54,19 @@ class ChatgptAuthTokensLoginAccountParams(Variant):
     chatgpt_plan_type: Sparse[str | None] = None
 
 
+class ChatgptDeviceCodeLoginAccountParams(Variant):
+    is_newer = True
+
+    type: Literal["chatgptDeviceCode"] = "chatgptDeviceCode"
+
+
 class LoginAccountParams(
     Choice[
         Annotated[
-            ApiKeyLoginAccountParams | ChatgptLoginAccountParams | ChatgptAuthTokensLoginAccountParams,
+            ApiKeyLoginAccountParams
+            | ChatgptLoginAccountParams
+            | ChatgptAuthTokensLoginAccountParams
+            | ChatgptDeviceCodeLoginAccountParams,
             Field(discriminator="type"),
         ]
     ]
@@ -79,8 +88,20 @@ class ChatgptAuthTokensLoginAccountResponse(Variant):
     type: Literal["chatgptAuthTokens"] = "chatgptAuthTokens"
 
 
+class ChatgptDeviceCodeLoginAccountResponse(Variant):
+    is_newer = True
+
+    type: Literal["chatgptDeviceCode"] = "chatgptDeviceCode"
+    login_id: str
+    verification_url: str
+    user_code: str
+
+
 LoginAccountResponse = Annotated[
-    ApiKeyLoginAccountResponse | ChatgptLoginAccountResponse | ChatgptAuthTokensLoginAccountResponse,
+    ApiKeyLoginAccountResponse
+    | ChatgptLoginAccountResponse
+    | ChatgptAuthTokensLoginAccountResponse
+    | ChatgptDeviceCodeLoginAccountResponse,
     Named("LoginAccountResponse"),
     Field(discriminator="type"),
 ]

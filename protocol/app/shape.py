@@ -99,6 +99,7 @@ class Struct:
     """What fields that nobody declared may hold; None where they are passed over."""
     is_closed: bool
     is_fallback: bool
+    is_newer: bool
     experimental: str | None
 
 
@@ -112,6 +113,11 @@ class Tagged:
     synonyms: Mapping[str, str]
     fallback: str | None
     """The variant that stands for words which nobody knows."""
+
+    @property
+    def old_variants(self) -> dict[str, Struct]:
+        """Those of 0.116."""
+        return {word: struct for word, struct in self.variants.items() if not struct.is_newer}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,6 +200,7 @@ def _of_model(model: type[BaseModel]) -> Shape:
         rest=_rest(model) if model.model_config.get("extra") == "allow" else None,
         is_closed=model.model_config.get("extra") == "forbid",
         is_fallback=model.is_fallback,
+        is_newer=model.is_newer,
         experimental=model.experimental.name if model.experimental else None,
     )
 

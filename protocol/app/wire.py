@@ -40,6 +40,8 @@ class Wire(BaseModel):
     """Where the whole shape is."""
     is_fallback: ClassVar[bool] = False
     """Whether this variant stands for words that nobody knows."""
+    is_newer: ClassVar[bool] = False
+    """Whether this variant is not in 0.116, and so in no schema."""
 
     def to_json(self) -> dict[str, Any]:
         return self.model_dump(mode="json")

@@ -1,16 +1,16 @@
 """Which secret goes to which provider.
 
 Owns the choice, and the rule that OpenAI's credentials go to nobody else. Knows no HTTP; takes the environment, the
-home and what a provider's entry says, gives a token or says what is missing.
+keeper of the login and what a provider's entry says, gives a token or says what is missing.
 """
 
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from pycodex.protocol.errors import UserFacing
-from pycodex.supervisor.auth.auth_file import StoredLogin, read_login
+from pycodex.supervisor.auth.auth_file import StoredLogin
+from pycodex.supervisor.auth.keeper import LoginKeeper
 
 _OPENAI = "openai"
 
@@ -41,17 +41,24 @@ class Token:
     value: str
     account_id: str | None = None
     is_chatgpt: bool = False
+    login: StoredLogin | None = field(default=None, compare=False)
+    """The ChatGPT login that it is of."""
+    is_newest: bool = field(default=False, compare=False)
+    """Whether it was renewed a moment ago: then no newer one is to be had."""
 
     def __repr__(self) -> str:
         return f"Token(***, is_chatgpt={self.is_chatgpt})"
 
 
 class Credentials:
-    def __init__(self, env: Mapping[str, str], codex_home: str) -> None:
-        self.env = env
-        self._auth_path = os.path.join(codex_home, "auth.json")
+    """`store` says where the login is kept: a value of `cli_auth_credentials_store`."""
 
-    def token_for(self, provider: Asker) -> Token | None:
+    def __init__(self, env: Mapping[str, str], keeper: LoginKeeper, *, store: str = "file") -> None:
+        self.env = env
+        self._keeper = keeper
+        self._store = store
+
+    async def token_for(self, provider: Asker) -> Token | None:
         """The provider's own secret, else OpenAI's if it may have that; None: ask without one."""
         if provider.env_key:
             return Token(self._own_key(provider.env_key, provider.env_key_instructions))
@@ -59,13 +66,37 @@ class Credentials:
             return Token(provider.bearer_token)
         if provider.id != _OPENAI and not provider.requires_openai_auth:
             return None
-        token = self._openai_token()
+        token = await self.openai_token()
         if token is None and provider.id == _OPENAI:
             raise MissingCredentials(
-                "No credentials for OpenAI: set CODEX_API_KEY or OPENAI_API_KEY, or log in, or choose another provider "
-                "with `model_provider`"
+                "No credentials for OpenAI: set CODEX_API_KEY or OPENAI_API_KEY, or log in with `pycodex login`, or "
+                "choose another provider with `model_provider`"
             )
         return token
+
+    async def openai_token(self) -> Token | None:
+        """For OpenAI and those who may have what it has."""
+        key = self.env.get("CODEX_API_KEY", "").strip()
+        if key:
+            return Token(key)
+        stored = _token_in(await self._keeper.current(self._store))
+        if stored is not None:
+            return stored
+        key = self.env.get("OPENAI_API_KEY", "").strip()
+        return Token(key) if key else None
+
+    async def after_refusal(self, token: Token) -> Token | None:
+        """What to try instead of a token that was refused; None: nothing. Raises LoginRefused or RefreshFailed.
+
+        Another process may have renewed it; then that comes first, and new tokens only if it is refused as well.
+        """
+        if token.login is None or token.is_newest:
+            return None
+        found = await self._keeper.changed(self._store, token.login)
+        if found is not None:
+            return _token_in(found)
+        newest = _token_in(await self._keeper.renewed(self._store, token.login))
+        return None if newest is None else replace(newest, is_newest=True)
 
     def _own_key(self, variable: str, instructions: str | None) -> str:
         key = self.env.get(variable, "").strip()
@@ -74,16 +105,6 @@ class Credentials:
             raise MissingCredentials(f"{text} {instructions}" if instructions else text)
         return key
 
-    def _openai_token(self) -> Token | None:
-        key = self.env.get("CODEX_API_KEY", "").strip()
-        if key:
-            return Token(key)
-        stored = _token_in(read_login(self._auth_path))
-        if stored is not None:
-            return stored
-        key = self.env.get("OPENAI_API_KEY", "").strip()
-        return Token(key) if key else None
-
 
 def _token_in(login: StoredLogin | None) -> Token | None:
     if login is None:
@@ -91,5 +112,5 @@ def _token_in(login: StoredLogin | None) -> Token | None:
     if login.api_key is not None:
         return Token(login.api_key)
     if login.access_token is not None:
-        return Token(login.access_token, login.account_id, is_chatgpt=True)
+        return Token(login.access_token, login.account_id, is_chatgpt=True, login=login)
     return None

@@ -18,8 +18,6 @@ GOING_ON = ("resume", "fork")
 NOT_HERE = (
     *(
         "review",
-        "login",
-        "logout",
         "mcp",
         "mcp-server",
         "app-server",

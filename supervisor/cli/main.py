@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _USAGE = "pycodex [OPTIONS] <COMMAND> [ARGS]"
 _COMMANDS = (
-    *("exec", "sandbox", "debug", "config", "features", "policy", "execpolicy", "doctor", "demo", "app-server"),
-    "help",
+    *("exec", "login", "logout", "sandbox", "debug", "config", "features", "policy", "execpolicy", "doctor", "demo"),
+    *("app-server", "help"),
 )
 
 HELP = """\
@@ -29,6 +29,8 @@ Usage: pycodex [OPTIONS] <COMMAND> [ARGS]
 
 Commands:
   exec        Give the agent one task and wait until it is done [alias: e]
+  login       Log in with ChatGPT or an API key, or say who is logged in
+  logout      Forget the stored login
   sandbox     Run one command inside the sandbox
   doctor      Check what this machine can enforce, and say how to get more
   demo        Watch a whole turn of the agent, in a scratch repository, without a key
@@ -175,6 +177,10 @@ def _command(word: str, root: "RootFlags | None" = None) -> "Command":
         from pycodex.supervisor.cli import sandbox
 
         return sandbox.run
+    if word in ("login", "logout"):
+        from pycodex.supervisor.cli import login
+
+        return login.run if word == "login" else login.run_logout
     if word == "debug":
         from pycodex.supervisor.cli import debug
 

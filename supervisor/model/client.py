@@ -58,9 +58,9 @@ class ModelClient:
         """The model for one turn. `metadata` gives the turn's header as far as it is known when a request is made."""
         return ResponsesTurn(self, metadata)
 
-    def _token(self) -> Token | None:
+    async def _token(self) -> Token | None:
         try:
-            return self._credentials.token_for(self._provider)
+            return await self._credentials.token_for(self._provider)
         except UserFacing as error:
             raise ModelFailure(str(error), retryable=False) from error
 
@@ -82,15 +82,31 @@ class ModelClient:
         """The head of a good answer, after as many attempts as the provider's entry grants."""
         return await self._ask("responses", self._encoder.encode(prompt), facts)
 
+    async def _token_instead(self, refused: Token) -> Token | None:
+        """A newer one of the same ChatGPT login."""
+        from pycodex.supervisor.auth.oauth import RefreshFailed
+
+        try:
+            return await self._credentials.after_refusal(refused)
+        except RefreshFailed as error:
+            raise ModelFailure(str(error), retryable=True) from error
+        except UserFacing as error:
+            raise ModelFailure(str(error), retryable=False, info="unauthorized") from error
+
     async def _ask(self, path: str, body: bytes, facts: RequestFacts) -> Answer:
-        token = self._token()
-        url = responses_url(self._provider, token, path)
-        headers = request_headers(self._provider, token, self._identity, facts, env=self._credentials.env)
+        token = await self._token()
         attempt = 0
         while True:
+            url = responses_url(self._provider, token, path)
+            headers = request_headers(self._provider, token, self._identity, facts, env=self._credentials.env)
             try:
                 return await self._ask_once(url, headers, body)
             except _Unanswered as unanswered:
+                if unanswered.failure.http_status == 401 and token is not None and token.login is not None:
+                    if token.is_newest:
+                        raise _hopeless(unanswered.failure) from unanswered
+                    token = await self._token_instead(token)
+                    continue
                 attempt += 1
                 if unanswered.is_final or attempt > budget(self._provider.request_max_retries):
                     raise unanswered.failure from unanswered
@@ -129,6 +145,11 @@ class _Unanswered(Exception):
         super().__init__(failure.message)
         self.failure = failure
         self.is_final = is_final
+
+
+def _hopeless(failure: ModelFailure) -> ModelFailure:
+    """Refused with tokens that are as new as can be: no further attempt will be answered otherwise."""
+    return ModelFailure(failure.message, retryable=False, info="unauthorized", http_status=failure.http_status)
 
 
 def responses_url(provider: Provider, token: Token | None, path: str = "responses") -> str:

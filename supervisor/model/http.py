@@ -80,9 +80,9 @@ class Http:
         except (ValueError, UserFacing) as error:
             raise NetworkFailure(str(error), is_permanent=True) from error
 
-    async def get(self, url: str) -> "Answer":
+    async def get(self, url: str, headers: Headers = ()) -> "Answer":
         """Ask, and wait for the head of the answer."""
-        return await self._send("GET", url, [], None)
+        return await self._send("GET", url, headers, None)
 
     async def post(self, url: str, headers: Headers, body: bytes) -> "Answer":
         """Send and wait for the head of the answer."""

@@ -218,14 +218,15 @@ class Scratch:
 
 
 @asynccontextmanager
-async def open_app_server(place: Place, script: Script, **provider: Any) -> AsyncIterator[Scratch]:
+async def open_app_server(
+    place: Place, script: Script, *, env: Mapping[str, str] | None = None, **provider: Any
+) -> AsyncIterator[Scratch]:
     """Afterwards everything has ended in good order."""
-    identity = identity_of(place.env, originator="tests", client="tests; 1")
+    env = {**place.env, **(env or {})}
+    identity = identity_of(env, originator="tests", client="tests; 1")
     async with serve_script(script) as model:
         place.point_at(model.base_url, **provider)
-        async with open_threads(identity=identity, env=place.env) as threads, trio.open_nursery() as nursery:
-            server = AppServer(
-                threads, nursery, env=place.env, codex_home=str(place.home), overrides=(), source="vscode"
-            )
+        async with open_threads(identity=identity, env=env) as threads, trio.open_nursery() as nursery:
+            server = AppServer(threads, nursery, env=env, codex_home=str(place.home), overrides=(), source="vscode")
             yield Scratch(place, model, server, nursery)
             nursery.cancel_scope.cancel()

@@ -4,7 +4,7 @@ Owns how it is started and ended, and the clients on its standard input and outp
 """
 
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -41,12 +41,14 @@ class RunningServer:
 
 
 @asynccontextmanager
-async def running_app_server(place: Place, *arguments: str) -> AsyncIterator[RunningServer]:
+async def running_app_server(
+    place: Place, *arguments: str, env: Mapping[str, str] | None = None
+) -> AsyncIterator[RunningServer]:
     """It ends with its client at the end of the block; afterwards nobody may be left, and no traceback be seen."""
     process = await trio.lowlevel.open_process(
         cli_argv("app-server", *arguments),
         cwd=place.workspace,
-        env=place.env,
+        env={**place.env, **(env or {})},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

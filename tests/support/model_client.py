@@ -7,7 +7,10 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+import trio
+
 from pycodex.supervisor.auth.credentials import Credentials
+from pycodex.supervisor.auth.keeper import LoginKeeper
 from pycodex.supervisor.config.provider import Provider
 from pycodex.supervisor.model.catalog import Catalog
 from pycodex.supervisor.model.client import ModelClient
@@ -15,6 +18,7 @@ from pycodex.supervisor.model.headers import identity_of
 from pycodex.supervisor.model.http import open_http
 from pycodex.supervisor.model.request import Prompt
 from pycodex.supervisor.model.stream import StreamEvent, TurnSource
+from pycodex.supervisor.model.web import sender
 
 NO_HOME = "/nonexistent"
 THREAD_ID = "0199a213-81c0-7800-8aa1-bbab2a035a53"
@@ -29,7 +33,9 @@ async def open_client(
     entry = {"id": "own", "name": "own", "request_max_retries": 0, "base_url": base_url, **provider}
     identity = identity_of(env, originator="codex_exec", client="codex-exec; 0.116.0")
     async with open_http(env) as http:
-        yield ModelClient(http, Provider(**entry), Credentials(env, home), identity, THREAD_ID)
+        spawn = trio.lowlevel.spawn_system_task
+        keeper = LoginKeeper(home, env=env, send=sender(http, identity), spawn=spawn)
+        yield ModelClient(http, Provider(**entry), Credentials(env, keeper), identity, THREAD_ID)
 
 
 def simple_prompt(text: str = "go", **changes: Any) -> Prompt:

@@ -173,7 +173,7 @@ class Connection:
 
     async def _handle(self, request: Request) -> None:
         """One after the other, but for what may take long."""
-        if not dispatch.may_wait(request.method):
+        if not dispatch.may_wait(request):
             await self._answer(request)
         elif self._under_way < MAX_UNDER_WAY:
             self._under_way += 1

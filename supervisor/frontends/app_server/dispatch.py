@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 INITIALIZE = "initialize"
 
 
-def may_wait(name: str) -> bool:
+def may_wait(request: Request) -> bool:
     """Whether others are handled while this one is under way."""
-    method = table.find(name)
-    return method is not None and method.may_wait
+    method = table.find(request.method)
+    if method is None:
+        return False
+    return method.may_wait(request.params) if callable(method.may_wait) else method.may_wait
 
 
 async def fulfil(call: "Call", request: Request) -> Json:

@@ -1,40 +1,15 @@
-"""The first lines of what a client sends to a listening server, and what they are answered with.
+"""What the first lines of a client of a listening server are answered with.
 
 Owns which requests become a WebSocket: none that a web page may have made, and where a token is asked for, none without
 it. Pure.
 """
 
 import hmac
-from dataclasses import dataclass
 
-MAX_HEAD_BYTES = 16 << 10
-END = b"\r\n\r\n"
+from pycodex.protocol.http_head import Head
 
 _TEXTS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden"}
 _HEALTH_PATHS = ("/readyz", "/healthz")
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    method: str
-    path: str
-    headers: dict[str, str]
-    """By their names in lower case; of several the last."""
-
-
-def parse(data: bytes) -> Head | None:
-    """None if it is no request."""
-    first, *lines = data.partition(END)[0].decode("latin-1").split("\r\n")
-    words = first.split(" ")
-    if len(words) != 3 or not words[2].startswith("HTTP/1."):
-        return None
-    headers = {}
-    for line in lines:
-        name, colon, value = line.partition(":")
-        if not colon:
-            return None
-        headers[name.strip().lower()] = value.strip()
-    return Head(words[0], words[1].partition("?")[0], headers)
 
 
 def refusal(head: Head | None, token: str | None) -> int | None:

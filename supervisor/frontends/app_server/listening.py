@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from pycodex.protocol.errors import UserFacing
+from pycodex.protocol.http_head import END, MAX_HEAD_BYTES, parse
 from pycodex.supervisor.frontends.app_server import http_head
 from pycodex.supervisor.frontends.app_server.peer_process import is_free_program
 from pycodex.supervisor.frontends.app_server.transport import StreamWire
@@ -188,7 +189,7 @@ async def _received(stream: trio.abc.Stream) -> bytes | bytearray:
 async def _greet(server: "AppServer", demand: _Demand, stream: trio.SocketStream, first: bytes = b"") -> None:
     try:
         data = await _head(stream, first)
-        head = http_head.parse(data) if http_head.END in data else None
+        head = parse(data) if END in data else None
         status = http_head.refusal(head, None)
         if status is None:
             status = http_head.refusal(head, await demand(stream))
@@ -206,7 +207,7 @@ async def _greet(server: "AppServer", demand: _Demand, stream: trio.SocketStream
 async def _head(stream: trio.SocketStream, data: bytes) -> bytes:
     """As much as has come once the head is whole; what is no head, or comes too slowly, is cut off."""
     with trio.move_on_after(HEAD_TIMEOUT_S):
-        while http_head.END not in data and len(data) < http_head.MAX_HEAD_BYTES:
+        while END not in data and len(data) < MAX_HEAD_BYTES:
             more = await _received(stream)
             if not more:
                 break

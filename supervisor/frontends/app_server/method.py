@@ -102,5 +102,6 @@ class Method:
     params: "type[BaseModel] | None"
     run: Callable[[Caller, Any], Awaitable[Json]]
     experimental: bool = False
-    may_wait: bool = False
-    """Whether it may take long, so that what the client sends next is handled meanwhile."""
+    may_wait: bool | Callable[[object], bool] = False
+    """Whether it may take long, so that what the client sends next is handled meanwhile; some only with certain
+    parameters, which are not checked yet."""

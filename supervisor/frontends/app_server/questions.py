@@ -4,8 +4,9 @@ Owns their ids, which count through the whole life of the server, and who is wai
 to nothing is ignored.
 """
 
+from collections.abc import Container
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pycodex.protocol.jsonrpc import Failure, Response
 from pycodex.supervisor.frontends.app_server.telling import Json, Question
@@ -13,14 +14,24 @@ from pycodex.supervisor.frontends.app_server.telling import Json, Question
 if TYPE_CHECKING:
     from pycodex.protocol.jsonrpc import RequestId
     from pycodex.supervisor.frontends.app_server.connection import Connection
-    from pycodex.supervisor.frontends.app_server.live_thread import LiveThread
+
+
+class Asker(Protocol):
+    """Who waits for the answer: a thread, as a rule."""
+
+    @property
+    def followers(self) -> "Container[Connection]":
+        """Those who were asked."""
+        ...
+
+    async def answered(self, asked: "Asked", message: Response | Failure) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     request_id: int
     question: Question
-    live: "LiveThread"
+    asker: Asker
 
     def message(self) -> Json:
         return {"id": self.request_id, "method": self.question.method, "params": self.question.params}
@@ -31,19 +42,19 @@ class OpenQuestions:
         self._next_id = 0
         self._open: "dict[RequestId, Asked]" = {}
 
-    def ask(self, question: Question, live: "LiveThread") -> Asked:
-        asked = Asked(self._next_id, question, live)
+    def ask(self, question: Question, asker: Asker) -> Asked:
+        asked = Asked(self._next_id, question, asker)
         self._next_id += 1
         self._open[asked.request_id] = asked
         return asked
 
-    def of(self, live: "LiveThread") -> list[Asked]:
+    def of(self, asker: Asker) -> list[Asked]:
         """The oldest first."""
-        return [asked for asked in self._open.values() if asked.live is live]
+        return [asked for asked in self._open.values() if asked.asker is asker]
 
-    def withdraw(self, live: "LiveThread") -> list[Asked]:
+    def withdraw(self, asker: Asker) -> list[Asked]:
         """Nobody waits for them any more; gives what was open."""
-        gone = self.of(live)
+        gone = self.of(asker)
         for asked in gone:
             del self._open[asked.request_id]
         return gone
@@ -51,6 +62,6 @@ class OpenQuestions:
     async def answered(self, message: Response | Failure, connection: "Connection") -> None:
         """Only those who were asked can answer."""
         asked = self._open.get(message.id)
-        if asked is not None and connection in asked.live.followers:
+        if asked is not None and connection in asked.asker.followers:
             del self._open[asked.request_id]
-            await asked.live.answered(asked, message)
+            await asked.asker.answered(asked, message)

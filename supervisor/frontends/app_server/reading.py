@@ -186,7 +186,7 @@ def _tagged(value: object, shape: Tagged) -> dict[str, Any]:
 
 
 def _tag(given: object, shape: Tagged) -> str:
-    words = list(shape.variants)
+    words = list(shape.old_variants)
     if isinstance(given, int) and not isinstance(given, bool) and given >= 0:
         if given < len(words):
             return words[given]

@@ -13,6 +13,7 @@ import trio
 
 from pycodex.supervisor.frontends.app_server.connection import Connection
 from pycodex.supervisor.frontends.app_server.live_thread import LiveThread
+from pycodex.supervisor.frontends.app_server.login_attempts import LoginAttempts
 from pycodex.supervisor.frontends.app_server.outgoing import PATIENCE_S
 from pycodex.supervisor.frontends.app_server.overrides import override_texts
 from pycodex.supervisor.frontends.app_server.questions import OpenQuestions
@@ -80,11 +81,16 @@ class AppServer:
         self.source = source
         self.live = LiveThreads(self)
         self.questions = OpenQuestions()
+        self.logins = LoginAttempts()
         self._connections: dict[Connection, None] = {}
 
     @property
     def pool(self) -> "PoolSource":
         return self.threads.pool
+
+    @property
+    def connections(self) -> tuple[Connection, ...]:
+        return tuple(self._connections)
 
     async def serve(self, wire: Wire) -> None:
         """One client, until it is gone. What goes wrong with it is no concern of the others."""
@@ -100,7 +106,7 @@ class AppServer:
         for live in self.live.all():
             await live.idle()
         with trio.move_on_after(PATIENCE_S):
-            for connection in tuple(self._connections):
+            for connection in self.connections:
                 await connection.outgoing.empty()
 
     def forget(self, connection: Connection) -> None:
@@ -122,7 +128,7 @@ class AppServer:
         return self.live.get(thread_id) is not None
 
     def broadcast(self, method: str, params: Json) -> None:
-        for connection in tuple(self._connections):
+        for connection in self.connections:
             connection.notify(method, params)
 
     def load_config(

@@ -85,12 +85,22 @@ def prepared(request: ExecRequest, given: Mapping[str, str]) -> Start:
     except UserFacing as error:
         raise UserFacing(exec_error_text(error), prefix="") from error
     rules = _rules(config)
+    _enforce_login(config, env)
     if not request.skip_git_repo_check and not request.bypass:
         from pycodex.supervisor.workspace.git import is_inside_repo
 
         if not is_inside_repo(cwd):
             raise UserFacing(OUTSIDE, prefix="")
     return Start(env, config, rules)
+
+
+def _enforce_login(config: "Config", env: Mapping[str, str]) -> None:
+    if config.forced_login_method is None and config.forced_chatgpt_workspace_id is None:
+        return
+    from pycodex.supervisor.auth.restrictions import Restrictions, enforce
+
+    restrictions = Restrictions(method=config.forced_login_method, workspace=config.forced_chatgpt_workspace_id)
+    enforce(restrictions, env, config.codex_home, store=config.cli_auth_credentials_store)
 
 
 def _rules(config: "Config") -> "Rules":

@@ -52,7 +52,8 @@ def test_variants_are_told_apart_by_their_tag() -> None:
     shape = shape_of(LoginAccountParams)
     assert isinstance(shape, Tagged)
     assert (shape.name, shape.tag) == ("LoginAccountParams", "type")
-    assert list(shape.variants) == ["apiKey", "chatgpt", "chatgptAuthTokens"]
+    assert list(shape.variants) == ["apiKey", "chatgpt", "chatgptAuthTokens", "chatgptDeviceCode"]
+    assert list(shape.old_variants) == ["apiKey", "chatgpt", "chatgptAuthTokens"]
     assert shape.fallback is None
 
 

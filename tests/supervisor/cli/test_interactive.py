@@ -36,7 +36,7 @@ def test_without_a_terminal_there_is_nobody_to_talk_to(words: tuple[str, ...]) -
     assert (refused.code, refused.out, refused.err) == (1, "", "Error: stdin is not a terminal\n")
 
 
-@pytest.mark.parametrize("word", ["mcp", "login", "completion"])
+@pytest.mark.parametrize("word", ["mcp", "apply", "completion"])
 def test_subcommand_of_codex_is_not_taken_for_a_task(word: str) -> None:
     refused = run_cli(word)
     assert refused.code == 2

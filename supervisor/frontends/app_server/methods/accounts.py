@@ -1,35 +1,27 @@
-"""`account/*` and `getAuthStatus`: who pays, and logging in and out.
+"""`account/read`, `account/logout`, `account/rateLimits/read` and `getAuthStatus`: who pays, and what is left.
 
-Owns the form of the answers and of the notifications, and what is not offered: logging in by a browser. The login
-itself is in `auth/login`.
+Owns the form of the answers. The login itself is in `auth`; how one comes about: `logins` beside this.
 """
 
-import uuid
-from functools import partial
+import logging
 
-import trio
-
-from pycodex.protocol.app.account import (
-    ApiKeyLoginAccountParams,
-    CancelLoginAccountParams,
-    GetAccountParams,
-    LoginAccountParams,
-)
+from pycodex.protocol.app.account import GetAccountParams
 from pycodex.protocol.app.legacy import GetAuthStatusParams
 from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.auth.auth_file import API_KEY
-from pycodex.supervisor.auth.login import Login, current_login, log_in_with_key, log_out
+from pycodex.supervisor.auth.login import Login, login_of
 from pycodex.supervisor.frontends.app_server.latest_config import latest_config
 from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, Caller, Json, Method, RpcError, Server
+from pycodex.supervisor.frontends.app_server.methods.calls import call_of
 
-_NO_CHATGPT = "ChatGPT login is not supported; log in with an API key (`type` is `apiKey`)"
+logger = logging.getLogger("pycodex.app_server")
 
 
 async def read(caller: Caller, params: GetAccountParams) -> Json:
-    del params
+    await _refresh(caller.server, wanted=params.refresh_token)
     if not _needs_openai(caller.server):
         return {"account": None, "requiresOpenaiAuth": False}
-    login = await _login(caller.server)
+    login = await login_now(caller.server)
     return {"account": None if login is None else _account(login), "requiresOpenaiAuth": True}
 
 
@@ -42,9 +34,10 @@ def _account(login: Login) -> Json:
 
 
 async def read_status(caller: Caller, params: GetAuthStatusParams) -> Json:
+    await _refresh(caller.server, wanted=params.refresh_token is True)
     if not _needs_openai(caller.server):
         return {"authMethod": None, "authToken": None, "requiresOpenaiAuth": False}
-    login = await _login(caller.server)
+    login = await login_now(caller.server)
     return {
         "authMethod": None if login is None else login.mode,
         "authToken": login.token if login is not None and params.include_token else None,
@@ -52,79 +45,81 @@ async def read_status(caller: Caller, params: GetAuthStatusParams) -> Json:
     }
 
 
+async def _refresh(server: Server, *, wanted: bool) -> None:
+    """New tokens for a client that wants some. Who is logged in is told either way."""
+    if not wanted:
+        return
+    try:
+        await server.threads.keeper(server.codex_home).refresh(latest_config(server).cli_auth_credentials_store)
+    except UserFacing as error:
+        logger.warning("the tokens could not be renewed for a client: %s", error)
+
+
 async def read_rate_limits(caller: Caller, params: None) -> Json:
     del params
-    login = await _login(caller.server)
-    if login is None:
-        raise RpcError("codex account authentication required to read rate limits")
-    if login.mode == API_KEY:
-        raise RpcError("chatgpt authentication required to read rate limits")
-    raise RpcError("reading the rate limits of a ChatGPT login is not supported; turns tell them as they change")
+    from pycodex.supervisor.auth.credentials import Credentials
+    from pycodex.supervisor.frontends.app_server.rate_limits import told_rate_limits
+    from pycodex.supervisor.model.account_usage import LimitsUnread, limits_in, usage_request
 
-
-async def start_login(caller: Caller, params: LoginAccountParams) -> Json:
-    server, wish = caller.server, params.root
+    server = caller.server
     config = latest_config(server)
-    if not isinstance(wish, ApiKeyLoginAccountParams):
-        if config.forced_login_method == "api":
-            raise RpcError("ChatGPT login is disabled. Use API key login instead.")
-        raise RpcError(_NO_CHATGPT)
-    if config.forced_login_method == "chatgpt":
-        raise RpcError("API key login is disabled. Use ChatGPT login instead.")
-    store = config.cli_auth_credentials_store
+    keeper = server.threads.keeper(server.codex_home)
+    credentials = Credentials(server.env, keeper, store=config.cli_auth_credentials_store)
+    token = await credentials.openai_token()
+    if token is None:
+        raise RpcError("codex account authentication required to read rate limits")
+    if not token.is_chatgpt:
+        raise RpcError("chatgpt authentication required to read rate limits")
+    request = usage_request(config.chatgpt_base_url, token)
     try:
-        await trio.to_thread.run_sync(partial(log_in_with_key, server.codex_home, wish.api_key, store=store))
-    except UserFacing as error:
-        raise RpcError(f"failed to save api key: {error}", code=INTERNAL_ERROR) from None
-    completed = {"loginId": None, "success": True, "error": None}
-    caller.after_answer(partial(server.broadcast, "account/login/completed", completed))
-    await _tell_account(caller)
-    return {"type": "apiKey"}
-
-
-async def cancel_login(caller: Caller, params: CancelLoginAccountParams) -> Json:
-    del caller
-    try:
-        uuid.UUID(params.login_id)
-    except ValueError:
-        raise RpcError(f"invalid login id: {params.login_id}") from None
-    # No login takes longer than its request, so there is never one to cancel.
-    return {"status": "notFound"}
+        answer = await server.threads.send(request)
+        newer = await credentials.after_refusal(token) if answer.status == 401 else None
+        if newer is not None:
+            answer = await server.threads.send(usage_request(config.chatgpt_base_url, newer))
+        limits = [told_rate_limits(each) for each in limits_in(answer, request.url)]
+    except (LimitsUnread, UserFacing) as error:
+        raise RpcError(f"failed to fetch codex rate limits: {error}", code=INTERNAL_ERROR) from None
+    return {"rateLimits": limits[0], "rateLimitsByLimitId": {each["limitId"]: each for each in limits}}
 
 
 async def end_login(caller: Caller, params: None) -> Json:
     del params
+    call = call_of(caller)
+    server = call.server
+    await server.logins.end()
     try:
-        await trio.to_thread.run_sync(log_out, caller.server.codex_home)
+        await server.threads.keeper(server.codex_home).remove(latest_config(server).cli_auth_credentials_store)
     except UserFacing as error:
         raise RpcError(f"logout failed: {error}", code=INTERNAL_ERROR) from None
-    await _tell_account(caller)
+    account = account_told(await login_now(server))
+    call.after_answer(lambda: server.broadcast("account/updated", account))
     return {}
 
 
-async def _tell_account(caller: Caller) -> None:
-    """Everybody, once the answer is on its way."""
-    login = await _login(caller.server)
-    account = {
+def account_told(login: Login | None) -> Json:
+    """For `account/updated`."""
+    return {
         "authMode": None if login is None else login.mode,
         "planType": None if login is None else login.plan_type,
     }
-    caller.after_answer(partial(caller.server.broadcast, "account/updated", account))
 
 
 def _needs_openai(server: Server) -> bool:
     return latest_config(server).provider.requires_openai_auth
 
 
-async def _login(server: Server) -> Login | None:
-    return await trio.to_thread.run_sync(current_login, server.env, server.codex_home)
+async def login_now(server: Server) -> Login | None:
+    store = latest_config(server).cli_auth_credentials_store
+    return login_of(server.env, await server.threads.keeper(server.codex_home).stored(store))
+
+
+def _wants_new_tokens(params: object) -> bool:
+    return isinstance(params, dict) and bool(params.get("refreshToken"))
 
 
 METHODS = (
-    Method(name="account/read", params=GetAccountParams, run=read),
-    Method(name="account/login/start", params=LoginAccountParams, run=start_login),
-    Method(name="account/login/cancel", params=CancelLoginAccountParams, run=cancel_login),
+    Method(name="account/read", params=GetAccountParams, run=read, may_wait=_wants_new_tokens),
     Method(name="account/logout", params=None, run=end_login),
-    Method(name="account/rateLimits/read", params=None, run=read_rate_limits),
-    Method(name="getAuthStatus", params=GetAuthStatusParams, run=read_status),
+    Method(name="account/rateLimits/read", params=None, run=read_rate_limits, may_wait=True),
+    Method(name="getAuthStatus", params=GetAuthStatusParams, run=read_status, may_wait=_wants_new_tokens),
 )

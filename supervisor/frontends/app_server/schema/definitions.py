@@ -118,7 +118,7 @@ def parts(shape: Shape) -> tuple[Shape, ...]:
         case Struct():
             return (*(field.shape for field in shape.fields), *((shape.rest,) if shape.rest else ()))
         case Tagged():
-            return tuple(shape.variants.values())
+            return tuple(shape.old_variants.values())
         case External():
             return tuple(struct for struct in shape.variants.values() if struct is not None)
         case Untagged():

@@ -87,7 +87,7 @@ class Writer:
             case Struct():
                 return self._struct(shape)
             case Tagged():
-                return {"oneOf": [self._variant(struct, shape.tag) for struct in shape.variants.values()]}
+                return {"oneOf": [self._variant(struct, shape.tag) for struct in shape.old_variants.values()]}
             case External():
                 return self._external(shape)
             case Untagged():

@@ -95,7 +95,7 @@ class Source:
             case Struct():
                 return self._struct(shape)
             case Tagged():
-                return " | ".join(self._struct(struct, shape.tag) for struct in shape.variants.values())
+                return " | ".join(self._struct(struct, shape.tag) for struct in shape.old_variants.values())
             case External():
                 return self._external(shape)
             case Untagged():

@@ -2,22 +2,14 @@
 
 import pytest
 
-from pycodex.supervisor.frontends.app_server.http_head import Head, answer, parse, refusal
+from pycodex.protocol.http_head import Head
+from pycodex.supervisor.frontends.app_server.http_head import answer, refusal
 
 UPGRADE = {"upgrade": "websocket", "connection": "Upgrade"}
 
 
-def test_head_is_parsed() -> None:
-    head = parse(b"GET /path?x=1 HTTP/1.1\r\nHost: a\r\nUpgrade: WebSocket\r\n\r\nmore")
-    assert head == Head("GET", "/path", {"host": "a", "upgrade": "WebSocket"})
-
-
-@pytest.mark.parametrize(
-    "data", [b"", b"GET /\r\n\r\n", b"GET / HTTP/2\r\n\r\n", b"GET / HTTP/1.1\r\nno header\r\n\r\n"]
-)
-def test_anything_else_is_no_head(data: bytes) -> None:
-    assert parse(data) is None
-    assert refusal(parse(data), None) == 400
+def test_what_is_no_head_is_a_bad_request() -> None:
+    assert refusal(None, None) == 400
 
 
 @pytest.mark.parametrize(
