@@ -38,6 +38,7 @@ from pycodex.supervisor.policy.approvals import Approvals
 from pycodex.supervisor.policy.rules import Rules
 from pycodex.supervisor.rollout.writer import RolloutWriter, new_rollout_path
 from pycodex.supervisor.session.basis import ThreadModel, basis_of
+from pycodex.supervisor.session.children import ChildTerms, child_config
 from pycodex.supervisor.session.goals import Goals
 from pycodex.supervisor.session.journal import Journal
 from pycodex.supervisor.session.notify import Notifier
@@ -365,6 +366,8 @@ class ThreadManager:
             notifier=Notifier(config.notify, self._env, client=identity.client_name),
             skills=basis.skills,
             around=basis.around,
+            open_child=partial(self._child, config, origin),
+            review_model=config.review_model,
             verbosity=config.model_verbosity,
             service_tier=config.service_tier,
             reference_context=origin.reference_context,
@@ -372,6 +375,22 @@ class ThreadManager:
             usage=usage,
             goals=goals,
         )
+
+    @asynccontextmanager
+    async def _child(self, config: Config, origin: _Origin, terms: ChildTerms) -> AsyncIterator[CodexThread]:
+        """A thread that works for the one with this configuration and origin, and that ends with the block."""
+        identity = replace(origin.terms.identity or self._identity, subagent=terms.kind)
+        thread = await self.start(
+            child_config(config, terms),
+            source={"subagent": terms.kind},
+            rules=origin.rules,
+            terms=Terms(identity=identity),
+        )
+        try:
+            yield thread
+        finally:
+            with trio.CancelScope(shield=True):
+                await thread.shut_down()
 
     def _tool_services(
         self, config: Config, env: Mapping[str, str], nursery: trio.Nursery, origin: _Origin
@@ -399,6 +418,7 @@ class ThreadManager:
             web_search_options=config.web_search_options,
             dynamic_tools=origin.dynamic_tools,
             approvals=Approvals(origin.rules),
+            asks_person=origin.terms.identity is None or origin.terms.identity.subagent is None,
         )
 
     def list(

@@ -31,6 +31,7 @@ from pycodex.protocol.ops import (
     Interrupt,
     Op,
     PursueGoal,
+    Review,
     RollBack,
     SetGoal,
     Shutdown,
@@ -199,6 +200,10 @@ class Session:
                 turn_id = self._start_turn(wish_id, op)
                 if wish_id in self._takers:
                     self._takers[wish_id].send_nowait(turn_id)
+            case Review():
+                await self._end_of_interrupted()
+                await self._make_way()
+                self._begin(_Start(wish_id, self._review(op)))
             case Interrupt():
                 # First: the turn may end by itself at this moment, and another one must not follow.
                 self.state.goals.pause()
@@ -264,6 +269,11 @@ class Session:
 
     def _regular(self, beginning: Beginning) -> TaskMaker:
         return lambda turn, interrupt: RegularTurn(self.state, turn, beginning, interrupt=interrupt)
+
+    def _review(self, wish: Review) -> TaskMaker:
+        from pycodex.supervisor.session.tasks.review import ReviewTask
+
+        return lambda turn, _: ReviewTask(self.state, turn, wish.target)
 
     async def _make_way(self) -> None:
         """A turn that is running ends for what was wished now; a task of another kind is waited for."""

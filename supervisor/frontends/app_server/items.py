@@ -7,6 +7,7 @@ happens and what is read from a file later are the same. Pure.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pycodex.protocol.review import rendered, stored_report
 from pycodex.supervisor.text.argv import shown
 
 Json = dict[str, Any]
@@ -62,6 +63,16 @@ def web_search(item_id: str, query: str, action: Mapping[str, Any]) -> Json:
 
 def image_view(item_id: str, path: str) -> Json:
     return {"type": "imageView", "id": item_id, "path": path}
+
+
+def entered_review(item_id: str, event: Mapping[str, Any]) -> Json:
+    """Of the event that tells it; those of others may lack what it is about."""
+    hint = event.get("user_facing_hint")
+    return {"type": "enteredReviewMode", "id": item_id, "review": hint if isinstance(hint, str) else ""}
+
+
+def exited_review(item_id: str, event: Mapping[str, Any]) -> Json:
+    return {"type": "exitedReviewMode", "id": item_id, "review": rendered(stored_report(event.get("review_output")))}
 
 
 def thread_item(item: Mapping[str, Any]) -> Json | None:

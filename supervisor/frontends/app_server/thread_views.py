@@ -88,10 +88,10 @@ def told_git(git: Mapping[str, Any]) -> Json | None:
 def turns_told(path: str, live: "LiveThread | None") -> list[Json]:
     """Of the running turn all items are told, also those that the file does not keep."""
     running = live.telling.turn if live is not None else None
-    turns = told_turns(turns_of_file(path), running_turn_id=running.turn_id if running else None)
+    turns = told_turns(turns_of_file(path), running_turn_ids=running.ids if running else ())
     if running is not None:
-        shown = running.told("inProgress", list(running.items.values()))
-        turns = [shown if turn["id"] == running.turn_id else turn for turn in turns]
+        shown = running.told("inProgress", running.items)
+        turns = [shown if turn["id"] in running.ids else turn for turn in turns]
     return turns
 
 
@@ -118,7 +118,7 @@ def _unwritten(live: "LiveThread", path: str | None) -> Json:
         "agentRole": None,
         "gitInfo": None if git is None else told_git(git),
         "name": names.get(live.thread_id),
-        "turns": [running.told("inProgress", list(running.items.values()))] if running is not None else [],
+        "turns": [running.told("inProgress", running.items)] if running is not None else [],
     }
 
 
