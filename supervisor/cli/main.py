@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _USAGE = "pycodex [OPTIONS] <COMMAND> [ARGS]"
 _COMMANDS = (
-    *("exec", "sandbox", "debug", "config", "features", "policy", "execpolicy", "doctor", "demo", "app-server"),
-    "help",
+    *("exec", "review", "sandbox", "debug", "config", "features", "policy", "execpolicy", "doctor", "demo"),
+    *("app-server", "help"),
 )
 
 HELP = """\
@@ -29,6 +29,7 @@ Usage: pycodex [OPTIONS] <COMMAND> [ARGS]
 
 Commands:
   exec        Give the agent one task and wait until it is done [alias: e]
+  review      Have changes of the repository reviewed
   sandbox     Run one command inside the sandbox
   doctor      Check what this machine can enforce, and say how to get more
   demo        Watch a whole turn of the agent, in a scratch repository, without a key
@@ -171,6 +172,10 @@ def _command(word: str, root: "RootFlags | None" = None) -> "Command":
         from pycodex.supervisor.cli import exec as exec_command
 
         return lambda argv, overrides: exec_command.run(argv, overrides, root)
+    if word == "review":
+        from pycodex.supervisor.cli import review
+
+        return lambda argv, overrides: review.run(argv, overrides, root)
     if word == "sandbox":
         from pycodex.supervisor.cli import sandbox
 
