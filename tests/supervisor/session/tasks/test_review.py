@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
 from pycodex.protocol.errors import UserFacing
 from pycodex.protocol.events.error import ErrorEvent
 from pycodex.protocol.events.exec import ExecCommandBegin, ExecCommandEnd
 from pycodex.protocol.events.message import AgentMessage, ItemCompleted, ItemStarted
+from pycodex.protocol.events.plan import PlanUpdate
 from pycodex.protocol.events.review import EnteredReviewMode, ExitedReviewMode
 from pycodex.protocol.events.turn import TaskComplete, TaskStarted, TurnAborted
 from pycodex.protocol.ops import Review
@@ -22,9 +24,22 @@ from pycodex.protocol.review import (
     UncommittedChanges,
 )
 from pycodex.protocol.user_input import Text
-from pycodex.supervisor.model.scripted import Hold, Reply, reason, refuse, say
+from pycodex.supervisor.model.scripted import Hold, Reply, Until, reason, refuse, say
 from pycodex.supervisor.prompts import load
-from support.engine import Engine, Place, Talk, kinds, line_kinds, lines_of, of_kind, open_engine, outputs, run, said
+from support.engine import (
+    Engine,
+    Place,
+    Talk,
+    kinds,
+    line_kinds,
+    lines_of,
+    of_kind,
+    open_engine,
+    outputs,
+    plan,
+    run,
+    said,
+)
 from support.interpreter import MINIMAL_ENV
 from support.marked import Mark
 from support.reviews import RENDERED, REPORT
@@ -230,38 +245,28 @@ async def test_thread_without_a_file_has_a_reviewer_without_one(place: Place) ->
 
 
 async def test_review_takes_no_input_and_what_is_asked_meanwhile_comes_next(place: Place) -> None:
-    fifo = place.workspace / "fifo"
+    go_on = trio.Event()
     script = [
-        Reply(parts=run("mkfifo fifo; cat fifo", "c")),
+        Reply(parts=[*plan("a"), Until(go_on)]),
         Reply(parts=say(REPORT)),
         Reply(parts=say("later done")),
         Reply(parts=say("{}")),
     ]
     async with open_engine(place, script) as engine:
-        talk = await engine.start("sandbox_mode='workspace-write'")
+        talk = await engine.start()
         first = await start(talk)
-        await talk.until(ExecCommandBegin)
+        await talk.until(PlanUpdate)
         with pytest.raises(UserFacing, match=r"^cannot steer a review turn$"):
             talk.thread.steer_input((Text(text="hurry"),))
         second = await talk.say("later")
         third = await start(talk, UncommittedChanges())
-        await eventually_async(fifo.exists)
-        # Opening it waits for the command, which reads to the end.
-        await _opened(fifo)
+        go_on.set()
         ends = [(await talk.ended())[-1] for _ in range(3)]
     assert [(end.turn_id, end.last_agent_message) for end in ends] == [
         (first, None),
         (second, "later done"),
         (third, None),
     ]
-
-
-async def _opened(fifo: Path) -> None:
-    def opened() -> bool:
-        done = subprocess.run(["timeout", "1", "sh", "-c", f": > {fifo}"], check=False, env=MINIMAL_ENV)
-        return done.returncode == 0
-
-    await eventually_async(opened)
 
 
 async def test_review_takes_the_place_of_a_running_turn(place: Place) -> None:
