@@ -60,6 +60,8 @@ class ReviewTask:
         self._target = target
         self._journal = state.journal
         self._relay = Relay(turn)
+        # What is set while it runs is for what comes after it.
+        self._terms = _terms(state, turn)
 
     async def run(self) -> None:
         self._journal.tell(
@@ -81,24 +83,13 @@ class ReviewTask:
     async def _report(self) -> ReviewReport | None:
         """None if the reviewer came to no end, or had nothing to say."""
         asked = await prompt_for(self._target, self.turn, self._state.tools)
-        async with self._state.open_child(self._terms()) as reviewer:
+        async with self._state.open_child(self._terms) as reviewer:
             try:
                 await reviewer.submit(UserTurn(items=(Text(text=asked),)))
                 said = await self._last_words(reviewer)
             finally:
                 await self._see_out(reviewer)
         return report_of(said) if said is not None and said.strip() else None
-
-    def _terms(self) -> ChildTerms:
-        state = self._state
-        model = state.review_model or self.turn.model
-        return ChildTerms(
-            kind=REVIEW,
-            settings=replace(state.settings, model=model, approval_policy="never"),
-            instructions=load.text("review"),
-            service_tier=state.service_tier,
-            web_search="disabled",
-        )
 
     async def _last_words(self, reviewer: ChildThread) -> str | None:
         while True:
@@ -139,6 +130,16 @@ class ReviewTask:
         journal.tell(AgentMessage(message=text))
         if report is not None:
             self._state.notifier.turn_completed(turn, journal.history.items, last_message=text)
+
+
+def _terms(state: ThreadState, turn: TurnContext) -> ChildTerms:
+    return ChildTerms(
+        kind=REVIEW,
+        settings=replace(state.settings, model=state.review_model or turn.model, approval_policy="never"),
+        instructions=load.text("review"),
+        service_tier=state.service_tier,
+        web_search="disabled",
+    )
 
 
 async def prompt_for(target: ReviewTarget, turn: TurnContext, services: ToolServices) -> str:

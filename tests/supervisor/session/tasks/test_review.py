@@ -14,7 +14,7 @@ from pycodex.protocol.events.message import AgentMessage, ItemCompleted, ItemSta
 from pycodex.protocol.events.plan import PlanUpdate
 from pycodex.protocol.events.review import EnteredReviewMode, ExitedReviewMode
 from pycodex.protocol.events.turn import TaskComplete, TaskStarted, TurnAborted
-from pycodex.protocol.ops import Review
+from pycodex.protocol.ops import Review, RollBack
 from pycodex.protocol.review import (
     INTERRUPTED_REPORT,
     BaseBranch,
@@ -119,6 +119,26 @@ async def test_reviewer_is_asked_in_its_own_words_and_may_ask_nobody(place: Plac
     assert result == load.filled("review-results", results=RENDERED)
     assert last == "and now"
     assert said(after.body["input"], "assistant") == [RENDERED]
+
+
+async def test_resumed_thread_still_knows_what_it_was_told_before_the_review(place: Place) -> None:
+    async with open_engine(place, [Reply(parts=say("one")), Reply(parts=say(REPORT))]) as engine:
+        talk = await engine.start()
+        await talk.turn("first")
+        await review(talk)
+        (path,) = [path for path in place.sessions() if talk.thread.thread_id in path.name]
+    async with open_engine(place, [Reply(parts=say("two")), Reply(parts=say("three"))]) as engine:
+        again = await engine.resume(path)
+        await again.turn("second")
+        (sent,) = engine.inputs
+        assert len(said(sent, "developer")) == 1
+        assert said(sent, "assistant") == ["one", RENDERED]
+        # And the review is one of the turns that can be taken back.
+        await again.thread.submit(RollBack(turns=2))
+        await again.thread.shut_down()
+        await (await engine.resume(path)).turn("third")
+        assert said(engine.inputs[1], "assistant") == ["one"]
+        assert len(said(engine.inputs[1], "developer")) == 1
 
 
 async def test_what_is_set_for_the_thread_holds_for_its_reviewer(place: Place, tmp_path: Path) -> None:
