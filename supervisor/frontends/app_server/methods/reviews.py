@@ -14,6 +14,7 @@ from pycodex.supervisor.frontends.app_server.live_thread import LiveThread
 from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, Caller, Json, Method, RpcError
 from pycodex.supervisor.frontends.app_server.methods.calls import call_of, loaded
 from pycodex.supervisor.frontends.app_server.methods.threads import followed, terms_of
+from pycodex.supervisor.frontends.app_server.methods.turns import check_length
 from pycodex.supervisor.frontends.app_server.thread_configs import loaded_rules
 from pycodex.supervisor.frontends.app_server.thread_facts import ThreadFacts
 from pycodex.supervisor.rollout.head import first_words
@@ -38,6 +39,7 @@ async def start(caller: Caller, params: ReviewStartParams) -> Json:
 
 def _target(params: ReviewStartParams) -> ReviewTarget:
     given = params.target.to_json()
+    check_length(sum(len(text) for text in given.values() if text is not None))
     match given["type"]:
         case "baseBranch":
             return BaseBranch(branch=given["branch"])

@@ -36,14 +36,18 @@ def _begun(turn_id: str) -> Json:
 
 def _inputs(given: Iterable[GivenInput]) -> tuple[UserInput, ...]:
     inputs = tuple(_input(each.to_json()) for each in given)
-    chars = sum(len(each.text) for each in inputs if isinstance(each, Text))
+    check_length(sum(len(each.text) for each in inputs if isinstance(each, Text)))
+    return inputs
+
+
+def check_length(chars: int) -> None:
+    """Raises RpcError for more than a client may say at once."""
     if chars > MAX_INPUT_CHARS:
         raise RpcError(
             f"Input exceeds the maximum length of {MAX_INPUT_CHARS} characters.",
             code=INVALID_PARAMS,
             data={"input_error_code": "input_too_large", "max_chars": MAX_INPUT_CHARS, "actual_chars": chars},
         )
-    return inputs
 
 
 def _input(given: dict[str, Any]) -> UserInput:

@@ -95,6 +95,16 @@ async def test_empty_target_is_refused(place: Place, target: Json, text: str) ->
         assert refused.value.code == -32600
 
 
+async def test_target_that_is_too_long_is_refused(place: Place) -> None:
+    async with open_app_server(place, []) as scratch:
+        client = await scratch.connect().hello()
+        thread_id = await client.start()
+        target = {"type": "custom", "instructions": "x" * ((1 << 20) + 1)}
+        with pytest.raises(Refused, match=r"^Input exceeds the maximum length") as refused:
+            await client.call("review/start", threadId=thread_id, target=target)
+        assert refused.value.data["input_error_code"] == "input_too_large"
+
+
 @pytest.mark.parametrize(
     ("target", "hint"),
     [
