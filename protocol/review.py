@@ -18,6 +18,8 @@ INTERRUPTED_REPORT = "Review was interrupted. Please re-run /review and wait for
 _SHOWN_SHA_CHARS = 7
 _MAX_PRIORITY = (1 << 31) - 1
 _MAX_LINE = (1 << 32) - 1
+# As much as others read into 32 bits.
+_MAX_SCORE = 3.4e38
 
 
 class EmptyTarget(UserFacing):
@@ -193,10 +195,11 @@ def _text(stored: object, name: str) -> str:
 
 
 def _score(stored: object, name: str) -> float:
-    try:
-        return float(_field(stored, name, float, int))
-    except OverflowError:
-        raise ValueError(f"{name} is too large") from None
+    value: float = _field(stored, name, float, int)
+    # Among others, what is no number and what JSON cannot write.
+    if not -_MAX_SCORE <= value <= _MAX_SCORE:
+        raise ValueError(f"{name} is out of range")
+    return float(value)
 
 
 def _number(stored: object, name: str, least: int, most: int) -> int:

@@ -45,7 +45,7 @@ def read_request(argv: list[str], overrides: list[str], root: RootFlags) -> Exec
         return _HELP[outer.command]
     given = _Given([outer, inner], overrides, root)
     if outer.command == "review":
-        return given.request(prompt=_word(inner, 0), review=review_scope(inner))
+        return given.request(prompt=_word(inner, 0), review=_review_scope(inner))
     target, prompt = _resumed(inner)
     return given.request(prompt=_word(outer, 0) if prompt is None else prompt, resume=target)
 
@@ -73,7 +73,7 @@ def _resumed(inner: Parsed) -> tuple[ResumeTarget, str | None]:
     return ResumeTarget(session_id=session_id, last=last, all=inner.flags.has(flags.ALL.key)), prompt
 
 
-def review_scope(inner: Parsed) -> ReviewScope:
+def _review_scope(inner: Parsed) -> ReviewScope:
     """Raises UserFacing if nothing is to be reviewed."""
     prompt, given = _word(inner, 0), inner.flags
     if prompt is not None and not prompt.strip():

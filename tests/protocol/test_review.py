@@ -115,7 +115,9 @@ WRONG: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("said", [json.dumps(wrong) for wrong in WRONG])
+@pytest.mark.parametrize(
+    "said", [*map(json.dumps, WRONG), REPORT.replace("0.8", "1e400"), REPORT.replace("0.8", "1e39")]
+)
 def test_what_is_no_whole_report_is_an_explanation(said: str) -> None:
     assert report_of(said) == ReviewReport(overall_explanation=said)
 

@@ -39,8 +39,9 @@ async def start(caller: Caller, params: ReviewStartParams) -> Json:
 
 def _target(params: ReviewStartParams) -> ReviewTarget:
     given = params.target.to_json()
+    kind = given.pop("type")
     check_length(sum(len(text) for text in given.values() if text is not None))
-    match given["type"]:
+    match kind:
         case "baseBranch":
             return BaseBranch(branch=given["branch"])
         case "commit":

@@ -102,7 +102,11 @@ async def test_target_that_is_too_long_is_refused(place: Place) -> None:
         target = {"type": "custom", "instructions": "x" * ((1 << 20) + 1)}
         with pytest.raises(Refused, match=r"^Input exceeds the maximum length") as refused:
             await client.call("review/start", threadId=thread_id, target=target)
-        assert refused.value.data["input_error_code"] == "input_too_large"
+        assert refused.value.data == {
+            "input_error_code": "input_too_large",
+            "max_chars": 1 << 20,
+            "actual_chars": (1 << 20) + 1,
+        }
 
 
 @pytest.mark.parametrize(
