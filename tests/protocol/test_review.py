@@ -115,9 +115,10 @@ WRONG: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize(
-    "said", [*map(json.dumps, WRONG), REPORT.replace("0.8", "1e400"), REPORT.replace("0.8", "1e39")]
-)
+TOO_SURE = [REPORT.replace("0.8", score) for score in ("1e400", "-1e400", "1e39")]
+
+
+@pytest.mark.parametrize("said", [*map(json.dumps, WRONG), *TOO_SURE])
 def test_what_is_no_whole_report_is_an_explanation(said: str) -> None:
     assert report_of(said) == ReviewReport(overall_explanation=said)
 

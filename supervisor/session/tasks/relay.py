@@ -50,7 +50,7 @@ class Relay:
         else:
             yield self._renamed(event)
             if isinstance(event, UserMessage):
-                # Session files of reviews have it twice: as the reviewer's words to itself, and as the review's.
+                # The reference has it twice in the session files of reviews, and so have we.
                 yield event
 
     def told_at_the_end(self, event: AnyEvent) -> Iterator[AnyEvent]:
