@@ -143,6 +143,10 @@ def input_text(text: str) -> "Part":
     return {"type": "input_text", "text": text}
 
 
+def output_text(text: str) -> "Part":
+    return {"type": "output_text", "text": text}
+
+
 def input_image(url: str) -> "Part":
     return {"type": "input_image", "image_url": url}
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pycodex.protocol.permissions import Permissions
+    from pycodex.protocol.review import ReviewTarget
     from pycodex.protocol.user_input import UserInput
 
 
@@ -34,6 +35,12 @@ class UserTurn(Record):
     """What the model is told of the mode; it goes with `mode`."""
     client_id: "str | None" = None
     """What the client calls this input."""
+
+
+class Review(Record):
+    """Have the target looked at by a reviewer. A turn that is running ends for it."""
+
+    target: "ReviewTarget"
 
 
 class ChangeSettings(Record):
@@ -109,6 +116,7 @@ class Shutdown(Record):
 
 Op = (
     UserTurn
+    | Review
     | Interrupt
     | Answer
     | CleanBackgroundTerminals

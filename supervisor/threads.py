@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -19,13 +18,12 @@ import trio
 from pycodex.protocol.errors import UserFacing
 from pycodex.protocol.events.error import BackgroundEvent, ErrorEvent, WarningEvent
 from pycodex.protocol.events.goal import ThreadGoal
-from pycodex.protocol.events.turn import SessionConfigured, ThreadRolledBack
+from pycodex.protocol.events.turn import SessionConfigured
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.protocol.ids import new_thread_id, new_turn_id
-from pycodex.protocol.items import written
 from pycodex.protocol.ops import ClearGoal, Op, SetGoal, UserTurn
 from pycodex.protocol.permissions import told_as_legacy
-from pycodex.protocol.rollout import EVENT_MSG, RESPONSE_ITEM, SESSION_META, SessionMeta, line_now, timestamp_of
+from pycodex.protocol.rollout import SessionMeta, timestamp_of
 from pycodex.protocol.user_input import UserInput
 from pycodex.protocol.user_turns import before_last_user_turns
 from pycodex.supervisor.auth.credentials import Credentials
@@ -39,8 +37,10 @@ from pycodex.supervisor.model.http import Http, open_http
 from pycodex.supervisor.model.usage import UsageLedger
 from pycodex.supervisor.policy.approvals import Approvals
 from pycodex.supervisor.policy.rules import Rules
-from pycodex.supervisor.rollout.writer import RolloutWriter, new_rollout_path
+from pycodex.supervisor.rollout.thread_files import forked_file, goal_in, new_file, replayed
+from pycodex.supervisor.rollout.writer import RolloutWriter
 from pycodex.supervisor.session.basis import ThreadModel, basis_of
+from pycodex.supervisor.session.children import ChildTerms, child_config
 from pycodex.supervisor.session.goals import Goals
 from pycodex.supervisor.session.journal import Journal
 from pycodex.supervisor.session.notify import Notifier
@@ -61,7 +61,6 @@ from pycodex.supervisor.workspace.git import git_facts
 
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item
-    from pycodex.protocol.rollout import RolloutLine
     from pycodex.supervisor.auth.web import WebAnswer, WebRequest
     from pycodex.supervisor.rollout.listing import Filters, Page
     from pycodex.supervisor.rollout.reader import Replayed
@@ -215,10 +214,12 @@ class ThreadManager:
         thread_id = new_thread_id()
         instructions = model.instructions(config)
         meta = self._meta(config, thread_id, source=source, instructions=instructions, terms=terms)
-        file = _new_file(config, meta.replace(dynamic_tools=tools or None), terms.history or ())
+        meta = meta.replace(dynamic_tools=tools or None)
+        history = list(terms.history or ())
+        file = RolloutWriter.ephemeral() if config.ephemeral else new_file(config.codex_home, meta, history)
         origin = _Origin(thread_id=thread_id, file=file, instructions=instructions, dynamic_tools=tools, terms=terms)
         origin.rules = rules or origin.rules
-        origin.items = list(terms.history or ())
+        origin.items = history
         origin.is_copy = terms.history is not None
         return await self._open(config, model, origin)
 
@@ -227,13 +228,13 @@ class ThreadManager:
     ) -> CodexThread:
         """Go on with the thread of a session file. Raises RolloutUnreadable or RolloutUnwritable."""
         async with self._resuming:
-            stored = await _replayed(path)
+            stored = await replayed(path)
             running = self._threads.get(stored.meta.id)
             if running is not None:
                 return running
             model = ThreadModel(config)
             instructions = model.instructions(config, stored.meta.base_instructions)
-            goal = await _goal_in(path, stored.meta.id) if terms.pursues_goals else None
+            goal = await goal_in(path, stored.meta.id) if terms.pursues_goals else None
             origin = _origin_of(stored, RolloutWriter.resumed(path), instructions)
             origin.rules = rules or origin.rules
             origin.terms = terms
@@ -250,7 +251,7 @@ class ThreadManager:
         terms: Terms = _PLAIN_TERMS,
     ) -> CodexThread:
         """A new thread that begins with what another one holds."""
-        stored = await _replayed(path)
+        stored = await replayed(path)
         model = ThreadModel(config)
         instructions = model.instructions(config, stored.meta.base_instructions)
         meta = self._meta(config, new_thread_id(), source=source, instructions=instructions, terms=terms).replace(
@@ -259,8 +260,7 @@ class ThreadManager:
         if config.ephemeral:
             file = RolloutWriter.ephemeral()
         else:
-            new_path = new_rollout_path(config.codex_home, meta.id, time.time())
-            file = await _forked(path, new_path, meta, drops_turns=terms.drops_turns)
+            file = await forked_file(config.codex_home, meta, path, drops_turns=terms.drops_turns)
         origin = _origin_of(stored, file, instructions)
         del origin.items[before_last_user_turns(origin.items, terms.drops_turns) :]
         origin.thread_id = meta.id
@@ -380,6 +380,8 @@ class ThreadManager:
             notifier=Notifier(config.notify, self._env, client=identity.client_name),
             skills=basis.skills,
             around=basis.around,
+            open_child=partial(self._child, config, origin),
+            review_model=config.review_model,
             verbosity=config.model_verbosity,
             service_tier=config.service_tier,
             reference_context=origin.reference_context,
@@ -389,6 +391,22 @@ class ThreadManager:
             usage=usage,
             goals=goals,
         )
+
+    @asynccontextmanager
+    async def _child(self, config: Config, origin: _Origin, terms: ChildTerms) -> AsyncIterator[CodexThread]:
+        """A thread that works for the one with this configuration and origin, and that ends with the block."""
+        identity = replace(origin.terms.identity or self._identity, subagent=terms.kind)
+        thread = await self.start(
+            child_config(config, terms),
+            source={"subagent": terms.kind},
+            rules=origin.rules,
+            terms=Terms(identity=identity),
+        )
+        try:
+            yield thread
+        finally:
+            with trio.CancelScope(shield=True):
+                await thread.shut_down()
 
     def _tool_services(
         self, config: Config, env: Mapping[str, str], nursery: trio.Nursery, origin: _Origin
@@ -416,6 +434,7 @@ class ThreadManager:
             web_search_options=config.web_search_options,
             dynamic_tools=origin.dynamic_tools,
             approvals=Approvals(origin.rules),
+            asks_person=origin.terms.identity is None or origin.terms.identity.subagent is None,
         )
 
     def list(
@@ -442,7 +461,7 @@ class ThreadManager:
         async with self._resuming:
             if thread_id in self._threads:
                 raise UserFacing(f"thread {thread_id} is being loaded; try again")
-            return await record_wish(path, thread_id, wish, stored=await _goal_in(path, thread_id))
+            return await record_wish(path, thread_id, wish, stored=await goal_in(path, thread_id))
 
     async def archive(self, codex_home: str, thread_id: str) -> str:
         """Put a thread aside; one that runs is ended first. Gives where its file is now."""
@@ -467,51 +486,9 @@ class ThreadManager:
             await thread.ended()
 
 
-def _new_file(config: Config, meta: SessionMeta, history: "Sequence[Item]") -> RolloutWriter:
-    """One that begins with a history is on disk at once: nobody else has that."""
-    if config.ephemeral:
-        return RolloutWriter.ephemeral()
-    path = new_rollout_path(config.codex_home, meta.id, time.time())
-    if not history:
-        return RolloutWriter.new(path, meta)
-    head = line_now(SESSION_META, meta.to_payload())
-    return RolloutWriter.forked(path, (head, *(line_now(RESPONSE_ITEM, written(item)) for item in history)))
-
-
-def _taken_back(turns: int) -> "Iterator[RolloutLine]":
-    if turns > 0:
-        yield line_now(EVENT_MSG, ThreadRolledBack(num_turns=turns).to_stored())
-
-
 def _tell_context(state: ThreadState) -> None:
     turn = state.turns.turn(state.settings, turn_id=new_turn_id(), output_schema=None)
     state.reference_context = tell_context(state.journal, turn, state.around)
-
-
-async def _replayed(path: str) -> "Replayed":
-    from pycodex.supervisor.rollout.long_files import beside
-    from pycodex.supervisor.rollout.reader import replay
-
-    return await beside(replay, path)
-
-
-async def _goal_in(path: str, thread_id: str) -> ThreadGoal | None:
-    from pycodex.supervisor.rollout.goals import stored_goal
-    from pycodex.supervisor.rollout.long_files import beside
-
-    return await beside(lambda file: stored_goal(file, thread_id), path)
-
-
-async def _forked(path: str, new_path: str, meta: SessionMeta, *, drops_turns: int) -> RolloutWriter:
-    """A new file with all that the other one holds."""
-    from pycodex.supervisor.rollout.long_files import is_long
-    from pycodex.supervisor.rollout.reader import fork_lines
-
-    def write() -> RolloutWriter:
-        return RolloutWriter.forked(new_path, chain(fork_lines(path, meta), _taken_back(drops_turns)))
-
-    # Nobody else would close what it has opened, so its end is waited for.
-    return await trio.to_thread.run_sync(write) if is_long(path) else write()
 
 
 def _origin_of(stored: "Replayed", file: RolloutWriter, instructions: str) -> _Origin:

@@ -26,6 +26,7 @@ from pycodex.protocol.events.message import (
 from pycodex.protocol.events.patch import PatchApplyBegin, PatchApplyEnd, TurnDiff
 from pycodex.protocol.events.plan import PlanUpdate
 from pycodex.protocol.events.question import RequestUserInput
+from pycodex.protocol.events.review import EnteredReviewMode, ExitedReviewMode
 from pycodex.protocol.events.turn import (
     ContextCompacted,
     ModelReroute,
@@ -51,11 +52,13 @@ AnyEvent = (
     | DeprecationNotice
     | DynamicToolCallRequest
     | DynamicToolCallResponse
+    | EnteredReviewMode
     | ErrorEvent
     | ExecApprovalRequest
     | ExecCommandBegin
     | ExecCommandEnd
     | ExecCommandOutputDelta
+    | ExitedReviewMode
     | GoalCleared
     | GoalRefused
     | GoalRestored

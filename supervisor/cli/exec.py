@@ -10,7 +10,7 @@ from pycodex.supervisor.cli.grammar import Parsed, parse
 from pycodex.supervisor.cli.options import Flag, bad_usage, no_value, overrides_of
 from pycodex.supervisor.cli.root_flags import RootFlags
 from pycodex.supervisor.cli.terminal import say
-from pycodex.supervisor.frontends.exec.request import ExecRequest, ResumeTarget
+from pycodex.supervisor.frontends.exec.request import ExecRequest, ResumeTarget, ReviewScope
 from pycodex.supervisor.version import VERSION
 
 _HELP = {"resume": flags.RESUME_HELP, "review": flags.REVIEW_HELP, "help": flags.EXEC_HELP}
@@ -37,15 +37,15 @@ def read_request(argv: list[str], overrides: list[str], root: RootFlags) -> Exec
         return f"codex-cli-exec {VERSION}"
     if outer.command is None:
         given = _Given([outer], overrides, root)
-        return given.request(prompt=_word(outer, 0), resume=None)
+        return given.request(prompt=_word(outer, 0))
     if outer.command == "help":
         return _help_of(outer.rest)
     inner = parse(outer.rest, _GRAMMARS[outer.command])
     if inner.flags.wants_help:
         return _HELP[outer.command]
-    if outer.command == "review":
-        raise _cannot_review(inner)
     given = _Given([outer, inner], overrides, root)
+    if outer.command == "review":
+        return given.request(prompt=_word(inner, 0), review=_review_scope(inner))
     target, prompt = _resumed(inner)
     return given.request(prompt=_word(outer, 0) if prompt is None else prompt, resume=target)
 
@@ -73,14 +73,19 @@ def _resumed(inner: Parsed) -> tuple[ResumeTarget, str | None]:
     return ResumeTarget(session_id=session_id, last=last, all=inner.flags.has(flags.ALL.key)), prompt
 
 
-def _cannot_review(inner: Parsed) -> UserFacing:
-    prompt = _word(inner, 0)
+def _review_scope(inner: Parsed) -> ReviewScope:
+    """Raises UserFacing if nothing is to be reviewed."""
+    prompt, given = _word(inner, 0), inner.flags
     if prompt is not None and not prompt.strip():
-        return UserFacing("Review prompt cannot be empty")
-    targets = (flags.UNCOMMITTED, flags.BASE, flags.COMMIT)
-    if prompt is None and not any(inner.flags.has(flag.key) for flag in targets):
-        return UserFacing("Specify --uncommitted, --base, --commit, or provide custom review instructions")
-    return UserFacing("reviews are not available yet; ask for one in the task of a plain `pycodex exec`")
+        raise UserFacing("Review prompt cannot be empty")
+    if prompt is None and not any(given.has(flag.key) for flag in (flags.UNCOMMITTED, flags.BASE, flags.COMMIT)):
+        raise UserFacing("Specify --uncommitted, --base, --commit, or provide custom review instructions")
+    return ReviewScope(
+        uncommitted=given.has(flags.UNCOMMITTED.key),
+        base=given.last(flags.BASE.key),
+        commit=given.last(flags.COMMIT.key),
+        title=given.last(flags.TITLE.key),
+    )
 
 
 class _Given:
@@ -101,7 +106,9 @@ class _Given:
     def _all(self, flag: Flag) -> tuple[str, ...]:
         return tuple(value for scanned in self._scans for value in scanned.all(flag.key))
 
-    def request(self, *, prompt: str | None, resume: ResumeTarget | None) -> ExecRequest:
+    def request(
+        self, *, prompt: str | None, resume: ResumeTarget | None = None, review: ReviewScope | None = None
+    ) -> ExecRequest:
         full_auto, bypass, model = self._has(flags.FULL_AUTO), self._has(flags.BYPASS), self._last(flags.MODEL)
         return ExecRequest(
             prompt=prompt,
@@ -122,6 +129,7 @@ class _Given:
             json=self._has(flags.JSON),
             last_message_file=self._last(flags.LAST_MESSAGE),
             resume=resume,
+            review=review,
             overrides=self._all_overrides(),
         )
 

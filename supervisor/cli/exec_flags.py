@@ -63,7 +63,8 @@ RESUME = Grammar(
 RESUME.exclusive = (_EXCLUSIVE,)
 
 REVIEW = Grammar("pycodex exec review", (UNCOMMITTED, BASE, COMMIT, TITLE, *_EVERYWHERE), ("PROMPT",))
-REVIEW.exclusive = (_EXCLUSIVE, (UNCOMMITTED.key, BASE.key, COMMIT.key, "PROMPT"))
+REVIEW_TARGETS = (UNCOMMITTED.key, BASE.key, COMMIT.key, "PROMPT")
+REVIEW.exclusive = (_EXCLUSIVE, REVIEW_TARGETS)
 REVIEW.needs = {TITLE.key: COMMIT.key}
 
 EXEC = Grammar(
@@ -77,7 +78,12 @@ EXEC = Grammar(
 EXEC.exclusive = (_EXCLUSIVE,)
 EXEC.commands = {"resume": RESUME.flags, "review": REVIEW.flags, "help": ()}
 
-_SHARED_HELP = """\
+GLOBAL_OPTIONS = """\
+  -c, --config <key=value>         Set one configuration value, on top of config.toml; the value is TOML or plain text
+      --enable <FEATURE>           The same as -c features.FEATURE=true
+      --disable <FEATURE>          The same as -c features.FEATURE=false"""
+
+_SHARED_HELP = f"""\
   -m, --model <MODEL>              The model to ask
       --full-auto                  Let commands write in the workspace (the same as -s workspace-write)
       --dangerously-bypass-approvals-and-sandbox
@@ -87,9 +93,7 @@ _SHARED_HELP = """\
       --ephemeral                  Keep no session file
       --json                       Print events as JSON lines on stdout, and nothing else there
   -o, --output-last-message <FILE> Write the last message of the agent to FILE
-  -c, --config <key=value>         Set one configuration value, on top of config.toml; the value is TOML or plain text
-      --enable <FEATURE>           The same as -c features.FEATURE=true
-      --disable <FEATURE>          The same as -c features.FEATURE=false
+{GLOBAL_OPTIONS}
   -h, --help                       Show this text"""
 
 EXEC_HELP = f"""\
@@ -141,17 +145,28 @@ Options:
 
 A session that cannot be found is not an error: a new one is started."""
 
+REVIEW_ARGUMENTS = """\
+  [PROMPT]  What to look at, in your own words; read from stdin when it is `-`"""
+
+REVIEW_OPTIONS = """\
+      --uncommitted                What is staged, unstaged and untracked
+      --base <BRANCH>              What would be merged into BRANCH
+      --commit <SHA>               What one commit changed
+      --title <TITLE>              With --commit: the title to show for it"""
+
 REVIEW_HELP = f"""\
 Review changes of the repository
 
 Usage: {REVIEW.usage}
 
 Arguments:
-  [PROMPT]  What to look at, in your own words; read from stdin when it is `-`
+{REVIEW_ARGUMENTS}
 
 Options:
-      --uncommitted                What is staged, unstaged and untracked
-      --base <BRANCH>              What differs from BRANCH
-      --commit <SHA>               What one commit changed
-      --title <TITLE>              With --commit: the title to show for it
-{_SHARED_HELP}"""
+{REVIEW_OPTIONS}
+{_SHARED_HELP}
+
+The review is told on stderr; with --json it is the last message, with -o it is written to FILE, too. `review_model` in
+config.toml names the model of the reviewer.
+
+Exit code: 0 if the review was completed, 1 if it failed or was interrupted, 2 for wrong arguments."""

@@ -17,7 +17,6 @@ STDIN, STDERR = 0, 2
 GOING_ON = ("resume", "fork")
 NOT_HERE = (
     *(
-        "review",
         "mcp",
         "mcp-server",
         "app-server",

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _USAGE = "pycodex [OPTIONS] <COMMAND> [ARGS]"
 _COMMANDS = (
-    *("exec", "login", "logout", "sandbox", "debug", "config", "features", "policy", "execpolicy", "doctor", "demo"),
+    *("exec", "review", "login", "logout", "sandbox", "debug", "config", "features", "policy", "execpolicy", "doctor"),
+    "demo",
     *("app-server", "help"),
 )
 
@@ -29,6 +30,7 @@ Usage: pycodex [OPTIONS] <COMMAND> [ARGS]
 
 Commands:
   exec        Give the agent one task and wait until it is done [alias: e]
+  review      Have changes of the repository reviewed
   login       Log in with ChatGPT or an API key, or say who is logged in
   logout      Forget the stored login
   sandbox     Run one command inside the sandbox
@@ -173,6 +175,10 @@ def _command(word: str, root: "RootFlags | None" = None) -> "Command":
         from pycodex.supervisor.cli import exec as exec_command
 
         return lambda argv, overrides: exec_command.run(argv, overrides, root)
+    if word == "review":
+        from pycodex.supervisor.cli import review
+
+        return lambda argv, overrides: review.run(argv, overrides, root)
     if word == "sandbox":
         from pycodex.supervisor.cli import sandbox
 

@@ -10,18 +10,11 @@ from dataclasses import dataclass
 from pycodex.protocol.errors import ModelFacing
 from pycodex.supervisor.commands.one_off import OneOff, Outcome, Wish
 from pycodex.supervisor.commands.workplace import LOOKING, Workplace
+from pycodex.supervisor.tools.confined_git import GIT_ENV, TIMEOUT_MS
 
-_TIMEOUT_MS = 5_000
 _MAX_OUTPUT_BYTES = 32 << 20
 _MAX_UNTRACKED = 500
 _MAX_BRANCHES = 100
-_ENV: dict[str, str | None] = {
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_PAGER": "cat",
-    "GIT_DIR": None,
-    "GIT_WORK_TREE": None,
-}
 _DIFF = ("diff", "--no-textconv", "--no-ext-diff")
 
 
@@ -58,8 +51,8 @@ class _Git:
             argv=("git", *arguments),
             cwd=self._cwd,
             permissions=LOOKING,
-            env=_ENV,
-            timeout_ms=_TIMEOUT_MS,
+            env=GIT_ENV,
+            timeout_ms=TIMEOUT_MS,
             cap_bytes=_MAX_OUTPUT_BYTES,
         )
         outcome = await OneOff(wish).run(self._workplace)

@@ -40,6 +40,7 @@ class _Segment:
     def __init__(self) -> None:
         self.turn_id: str | None = None
         self.is_user_turn = False
+        self.is_review = False
         self.is_baseline_set = False
         self.baseline: Baseline = None
         self.model: str | None = None
@@ -55,6 +56,10 @@ class _Segment:
 
     def is_compatible(self, turn_id: object) -> bool:
         return self.turn_id is None or type(turn_id) is not str or self.turn_id == turn_id
+
+    def is_begun_by(self, turn_id: object) -> bool:
+        """A review begins by the id of the reviewer's turn, and ends by its own."""
+        return self.is_review or self.is_compatible(turn_id)
 
     def name(self, turn_id: object) -> None:
         if self.turn_id is None and type(turn_id) is str:
@@ -149,8 +154,10 @@ class Rebuild:
             case "user_message":
                 self._open_segment().is_user_turn = True
             case "task_started" | "turn_started":
-                if self._segment is not None and self._segment.is_compatible(event.get("turn_id")):
+                if self._segment is not None and self._segment.is_begun_by(event.get("turn_id")):
                     self._close_segment()
+            case "exited_review_mode":
+                self._open_segment().is_review = True
             case "task_complete" | "turn_complete" | "turn_aborted":
                 self._open_segment().name(event.get("turn_id"))
             case "token_count":

@@ -20,6 +20,7 @@ FAILED = "failed"
 
 _BEGINNINGS = ("task_started", "turn_started")
 _ENDS = ("task_complete", "turn_complete")
+_REVIEW = "entered_review_mode"
 # What a turn consists of, besides the messages of the person.
 SHOWN_EVENTS = frozenset(
     (
@@ -81,8 +82,13 @@ class _Reading:
         """Of the line that is being read."""
         self._turns: list[StoredTurn] = []
         self._current: StoredTurn | None = None
+        self._entered: dict[str, Any] | None = None
+        """The beginning of a review, which stands before that of its turn."""
 
     def finished(self) -> list[StoredTurn]:
+        if self._entered is not None:
+            self._close()
+            self._opened()
         self._close()
         return self._turns
 
@@ -102,7 +108,12 @@ class _Reading:
         elif kind == "error":
             turn = self._opened()
             turn.status, turn.error = FAILED, event
+        elif kind == _REVIEW:
+            self._close()
+            self._entered = event
         elif kind == "user_message":
+            if self._is_told_again(event):
+                return
             if self._current is not None and not self._current.is_named:
                 self._close()
             self._opened().events.append(event)
@@ -111,7 +122,7 @@ class _Reading:
 
     def _begin(self, turn_id: object) -> None:
         self._close()
-        self._current = StoredTurn(is_named=True, status=OPEN, started_at=self.moment)
+        self._current = self._new(is_named=True, status=OPEN)
         if type(turn_id) is str:
             self._current.turn_id = turn_id
 
@@ -142,8 +153,18 @@ class _Reading:
 
     def _opened(self) -> StoredTurn:
         if self._current is None:
-            self._current = StoredTurn()
+            self._current = self._new(is_named=False, status=COMPLETED)
         return self._current
+
+    def _new(self, *, is_named: bool, status: str) -> StoredTurn:
+        entered, self._entered = self._entered, None
+        events = [] if entered is None else [entered]
+        return StoredTurn(is_named=is_named, status=status, events=events, started_at=self.moment if is_named else None)
+
+    def _is_told_again(self, event: dict[str, Any]) -> bool:
+        """Files have what a reviewer is asked twice."""
+        events = self._current.events if self._current is not None else []
+        return len(events) > 1 and events[0]["type"] == _REVIEW and events[1:] == [event]
 
     def _close(self) -> None:
         turn, self._current = self._current, None

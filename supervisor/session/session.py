@@ -32,6 +32,7 @@ from pycodex.protocol.ops import (
     Interrupt,
     Op,
     PursueGoal,
+    Review,
     RollBack,
     RunTyped,
     SetGoal,
@@ -205,6 +206,10 @@ class Session:
                 turn_id = self._start_turn(wish_id, op)
                 if wish_id in self._takers:
                     self._takers[wish_id].send_nowait(turn_id)
+            case Review():
+                await self._end_of_interrupted()
+                await self._make_way()
+                self._begin(_Start(wish_id, self._review(op)))
             case Interrupt():
                 # First: the turn may end by itself at this moment, and another one must not follow.
                 self.state.goals.pause()
@@ -282,6 +287,11 @@ class Session:
 
     def _regular(self, beginning: Beginning) -> TaskMaker:
         return lambda turn, interrupt: RegularTurn(self.state, turn, beginning, interrupt=interrupt)
+
+    def _review(self, wish: Review) -> TaskMaker:
+        from pycodex.supervisor.session.tasks.review import ReviewTask
+
+        return lambda turn, _: ReviewTask(self.state, turn, wish.target)
 
     def _run_typed(self, turn_id: str, command: str) -> None:
         """Beside the task that is running, or as one of its own."""

@@ -10,6 +10,7 @@ from pycodex.supervisor.context.fragments import Surroundings
 from pycodex.supervisor.context.skills import Skill
 from pycodex.supervisor.model.client import ModelClient
 from pycodex.supervisor.model.usage import UsageLedger
+from pycodex.supervisor.session.children import OpenChild
 from pycodex.supervisor.session.goals import Goals
 from pycodex.supervisor.session.journal import Journal
 from pycodex.supervisor.session.notify import Notifier
@@ -37,6 +38,9 @@ class ThreadState:
     skills: tuple[Skill, ...]
     around: Surroundings
     """What the model is told of its surroundings; with the instructions that every request carries."""
+    open_child: OpenChild
+    review_model: str | None = None
+    """The model of reviewers; None: that of the turn."""
     verbosity: str | None = None
     service_tier: str | None = None
     pending: Pending = field(default_factory=Pending)

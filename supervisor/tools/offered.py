@@ -46,7 +46,7 @@ def offered(turn: TurnContext, services: ToolServices) -> Offer:
         *_command_tools(turn, services),
         UpdatePlan(),
         *_goal_tool(services),
-        RequestUserInput(),
+        *((RequestUserInput(),) if services.asks_person else ()),
         *_tool_search(turn, deferred),
         *_patch_tool(turn),
         *_experimental_tools(turn),

@@ -47,4 +47,6 @@ class ToolServices:
     """The table `[tools.web_search]`."""
     dynamic_tools: tuple[Declaration, ...] = ()
     """Those that the client brought along."""
+    asks_person: bool = True
+    """Whether the model may put questions to the person; one that works for another thread may not."""
     goals: GoalDesk | None = None

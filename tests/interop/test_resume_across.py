@@ -13,10 +13,14 @@ from pycodex.protocol.items import written
 from pycodex.protocol.model_info import TOKENS, ModelInfo, TruncationPolicy
 from pycodex.protocol.rollout import COMPACTED, EVENT_MSG, RESPONSE_ITEM, SessionMeta
 from pycodex.supervisor.context.history import History
+from pycodex.supervisor.frontends.app_server.turn_views import told_turns
 from pycodex.supervisor.rollout.listing import find_by_id, newest
 from pycodex.supervisor.rollout.reader import fork_lines, replay
+from pycodex.supervisor.rollout.stored_turns import turns_of_file
 from pycodex.supervisor.rollout.writer import RolloutWriter, new_rollout_path
+from support.engine import line_kinds, lines_of
 from support.reference import Reference, reference, reference_binary
+from support.reviews import RENDERED, REPORT
 from support.rollouts import STAMP, Item, call, message, output, rolled_back, turn
 
 POLICY = TruncationPolicy(TOKENS, 10_000)
@@ -217,3 +221,36 @@ def test_reference_goes_on_with_a_fork_of_its_own_file(binary: str, shared_dir: 
         (started, *_) = there.exec("resume", thread_id, "what was it")
         assert started["thread_id"] == thread_id
         assert there.requests()[-1] == [*expected, message("user", "what was it")]
+
+
+def test_both_programs_know_reviews_of_each_other(binary: str, shared_dir: Path) -> None:
+    ours = Path(sys.executable).with_name("pycodex")
+    if not ours.exists():
+        pytest.skip("pycodex is not installed here")
+    script = [[{"say": REPORT}], [{"say": "ok"}], [{"say": REPORT}], [{"say": "fine"}]]
+    with reference(binary, shared_dir, script) as there:
+        (started, *_) = there.exec("review", "look at the plums", binary=str(ours))
+        there.exec("resume", started["thread_id"], "and now")
+        (theirs, *_) = there.exec("review", "look at the pears")
+        there.exec("resume", theirs["thread_id"], "and now", binary=str(ours))
+        requests = there.requests()
+        # Whoever goes on with a review sees its report, as the person's action and as what was said.
+        for sent in (requests[1], requests[3]):
+            result, said, *_, last = [item for item in sent if item["type"] == "message"]
+            assert "<action>review</action>" in result["content"][0]["text"]
+            assert RENDERED in result["content"][0]["text"]
+            assert said == message("assistant", RENDERED)
+            assert last == message("user", "and now")
+        shapes = {}
+        for path in there.sessions():
+            lines = lines_of(path)
+            shapes[lines[0]["payload"]["id"]] = line_kinds(lines)
+        # Only the context of the turn that follows differs in its parts.
+        assert shapes[started["thread_id"]][:10] == shapes[theirs["thread_id"]][:10]
+        (path,) = [path for path in there.sessions() if theirs["thread_id"] in path.name]
+        review, turn_after = told_turns(turns_of_file(str(path)))
+        assert [item["type"] for item in review["items"]] == [
+            *("enteredReviewMode", "userMessage", "exitedReviewMode", "agentMessage"),
+        ]
+        assert review["items"][2]["review"] == RENDERED
+        assert [item["type"] for item in turn_after["items"]] == ["userMessage", "agentMessage"]

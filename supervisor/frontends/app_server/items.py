@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pycodex.protocol.events.exec import USER_SHELL
+from pycodex.protocol.review import rendered, stored_report
 from pycodex.supervisor.text.argv import shown
 
 Json = dict[str, Any]
@@ -68,6 +69,16 @@ def image_view(item_id: str, path: str) -> Json:
 
 def context_compaction(item_id: str) -> Json:
     return {"type": "contextCompaction", "id": item_id}
+
+
+def entered_review(item_id: str, event: Mapping[str, Any]) -> Json:
+    """Of the event that tells it; those of others may lack what it is about."""
+    hint = event.get("user_facing_hint")
+    return {"type": "enteredReviewMode", "id": item_id, "review": hint if isinstance(hint, str) else ""}
+
+
+def exited_review(item_id: str, event: Mapping[str, Any]) -> Json:
+    return {"type": "exitedReviewMode", "id": item_id, "review": rendered(stored_report(event.get("review_output")))}
 
 
 def thread_item(item: Mapping[str, Any]) -> Json | None:

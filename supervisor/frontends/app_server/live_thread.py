@@ -87,6 +87,13 @@ class LiveThread:
         """The running turn, or the one that is about to run."""
         return self.telling.turn.turn_id if self.telling.turn is not None else self._starting
 
+    @property
+    def active_turn_ids(self) -> tuple[str, ...]:
+        """By which clients may know it: a review and the turn of its reviewer are one to them."""
+        if self.telling.turn is not None:
+            return self.telling.turn.ids
+        return () if self._starting is None else (self._starting,)
+
     async def submit(self, op: Op) -> str:
         return await self.thread.submit(op)
 

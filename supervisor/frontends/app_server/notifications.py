@@ -7,7 +7,19 @@ others: what the model says comes as items, too. The order within one event is p
 from collections.abc import Callable
 from typing import Any
 
-from pycodex.protocol.events import approval, dynamic_tool, error, goal, image, message, patch, plan, question, turn
+from pycodex.protocol.events import (
+    approval,
+    dynamic_tool,
+    error,
+    goal,
+    image,
+    message,
+    patch,
+    plan,
+    question,
+    review,
+    turn,
+)
 from pycodex.protocol.events import exec as commands
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.supervisor.frontends.app_server import items, questions_asked
@@ -38,11 +50,27 @@ def tell(telling: Telling, event: AnyEvent) -> list[Told]:
 
 
 def _task_started(telling: Telling, event: turn.TaskStarted) -> list[Told]:
-    begun = telling.turn_started(event.turn_id)
+    """The turn of a reviewer begins inside of the review, which is known by another id."""
+    begun = telling.turn if telling.is_reviewing else None
+    if begun is None:
+        begun = telling.turn_started(event.turn_id)
+    else:
+        begun.inner_id = event.turn_id
+    told = {**begun.told(items.IN_PROGRESS), "id": event.turn_id}
     return [
         *telling.status_change({"type": "active", "activeFlags": []}),
-        Notice("turn/started", {"threadId": telling.thread_id, "turn": begun.told(items.IN_PROGRESS)}),
+        Notice("turn/started", {"threadId": telling.thread_id, "turn": told}),
     ]
+
+
+def _review_entered(telling: Telling, event: review.EnteredReviewMode) -> list[Told]:
+    telling.turn_started(event.turn_id)
+    telling.is_reviewing = True
+    return [*telling.item_completed(items.entered_review(event.turn_id, event.to_wire()))]
+
+
+def _review_exited(telling: Telling, event: review.ExitedReviewMode) -> list[Told]:
+    return [*telling.item_completed(items.exited_review(event.turn_id, event.to_wire()))]
 
 
 def _task_complete(telling: Telling, event: turn.TaskComplete) -> list[Told]:
@@ -235,6 +263,8 @@ _TABLE: dict[type, Callable[[Telling, Any], list[Told]]] = {
     turn.TokenCount: _token_count,
     turn.ModelReroute: _rerouted,
     turn.ContextCompacted: _compacted,
+    review.EnteredReviewMode: _review_entered,
+    review.ExitedReviewMode: _review_exited,
     message.ItemStarted: _item_started,
     message.ItemCompleted: _item_completed,
     message.PlanCompleted: _item_completed,

@@ -21,6 +21,8 @@ NOT_LOADED: Json = {"type": "notLoaded"}
 MAX_KEPT_OUTPUT_CHARS = 4 << 20
 """Of the commands of a running turn, which may be many."""
 
+_COMMAND = "commandExecution"
+
 ON_APPROVAL = "waitingOnApproval"
 ON_USER_INPUT = "waitingOnUserInput"
 
@@ -43,29 +45,42 @@ class Question:
 
 
 Told = Notice | Question
+_ItemKey = tuple[str, str]
+"""Kind and id: the beginning and the end of a review have the same id."""
 
 
 @dataclass(slots=True)
 class Turn:
     turn_id: str
     started_at: float = field(default_factory=time.time)
+    inner_id: str | None = None
+    """That of the reviewer's turn, if this is a review: the session file has it by that id."""
     error: Json | None = None
-    items: dict[str, Json] = field(default_factory=dict)
+    _items: dict[_ItemKey, Json] = field(default_factory=dict)
     """As they were last told, for those who join later; of the oldest commands without the output."""
-    _outputs: deque[tuple[str, int]] = field(default_factory=deque)
+    _outputs: deque[tuple[_ItemKey, int]] = field(default_factory=deque)
     _output_chars: int = 0
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return (self.turn_id,) if self.inner_id is None else (self.turn_id, self.inner_id)
+
+    @property
+    def items(self) -> list[Json]:
+        return list(self._items.values())
+
     def keep(self, item: Json) -> None:
-        had_output = bool(self.items.get(item["id"], {}).get("aggregatedOutput"))
-        self.items[item["id"]] = item
+        key = item["type"], item["id"]
+        had_output = bool(self._items.get(key, {}).get("aggregatedOutput"))
+        self._items[key] = item
         size = len(item.get("aggregatedOutput") or "")
         if size and not had_output:
-            self._outputs.append((item["id"], size))
+            self._outputs.append((key, size))
             self._output_chars += size
         while self._output_chars > MAX_KEPT_OUTPUT_CHARS:
-            item_id, size = self._outputs.popleft()
+            key, size = self._outputs.popleft()
             self._output_chars -= size
-            self.items[item_id] = {**self.items[item_id], "aggregatedOutput": None}
+            self._items[key] = {**self._items[key], "aggregatedOutput": None}
 
     def told(self, status: str, items: list[Json] | None = None) -> Json:
         told: Json = {
@@ -90,13 +105,15 @@ class Telling:
         self.thread_id = thread_id
         self.status = IDLE
         self.turn: Turn | None = None
+        self.is_reviewing = False
+        """Whether the running turn is a review."""
         self.goal: Json | None = None
         """As it was last told."""
         self.failed_calls: set[str] = set()
         """Calls whose question the client could not answer: their items end as failed."""
-        self._begun: dict[tuple[str, str], str] = {}
-        """By turn and id: the kinds of items that have begun and not ended."""
-        self._ended: set[tuple[str, str]] = set()
+        self._begun: set[tuple[str, _ItemKey]] = set()
+        """By turn: the items that have begun and not ended."""
+        self._ended: set[tuple[str, _ItemKey]] = set()
         self._turn_of: dict[str, str] = {}
         self._turn_id = ""
 
@@ -121,10 +138,10 @@ class Telling:
 
     def item_started(self, item: Json, *, turn_id: str | None = None) -> list[Notice]:
         turn_id = self.turn_id if turn_id is None else turn_id
-        key = turn_id, item["id"]
+        key = turn_id, (item["type"], item["id"])
         if key in self._begun or key in self._ended:
             return []
-        self._begun[key] = item["type"]
+        self._begun.add(key)
         self._turn_of[item["id"]] = turn_id
         self._keep(item, turn_id)
         return [self.notice("item/started", {"item": item, "startedAtMs": _now_ms()}, turn_id=turn_id)]
@@ -132,11 +149,11 @@ class Telling:
     def item_completed(self, item: Json, *, before: Json | None = None, turn_id: str | None = None) -> list[Notice]:
         """`before` is the item as it starts, for one that nobody was told of until now."""
         turn_id = self.turn_id if turn_id is None else turn_id
-        key = turn_id, item["id"]
+        key = turn_id, (item["type"], item["id"])
         if key in self._ended:
             return []
         notices = self.item_started(before or item, turn_id=turn_id)
-        del self._begun[key]
+        self._begun.remove(key)
         self._turn_of.pop(item["id"], None)
         self._ended.add(key)
         self._keep(item, turn_id)
@@ -151,6 +168,7 @@ class Telling:
 
     def turn_started(self, turn_id: str) -> Turn:
         self.turn = Turn(turn_id)
+        self.is_reviewing = False
         self._turn_id = turn_id
         self._ended.clear()
         return self.turn
@@ -158,10 +176,11 @@ class Telling:
     def turn_ended(self) -> None:
         """Only commands go on after their turn."""
         self.turn = None
+        self.is_reviewing = False
         self.failed_calls.clear()
-        for key in [key for key, kind in self._begun.items() if kind != "commandExecution"]:
-            del self._begun[key]
-            self._turn_of.pop(key[1], None)
+        for key in [(turn_id, (kind, item_id)) for turn_id, (kind, item_id) in self._begun if kind != _COMMAND]:
+            self._begun.remove(key)
+            self._turn_of.pop(key[1][1], None)
 
     def _keep(self, item: Json, turn_id: str) -> None:
         if self.turn is not None and self.turn.turn_id == turn_id:

@@ -100,9 +100,9 @@ async def turns_told(path: str, live: "LiveThread | None") -> list[Json]:
     running = live.telling.turn if live is not None else None
     if running is None:
         return await beside(lambda file: told_turns(turns_of_file(file)), path)
-    shown = running.told("inProgress", list(running.items.values()))
-    turns = await beside(lambda file: told_turns(turns_of_file(file), running_turn_id=shown["id"]), path)
-    return [shown if turn["id"] == shown["id"] else turn for turn in turns]
+    ids, shown = running.ids, running.told("inProgress", running.items)
+    turns = await beside(lambda file: told_turns(turns_of_file(file), running_turn_ids=ids), path)
+    return [shown if turn["id"] in ids else turn for turn in turns]
 
 
 def _unwritten(live: "LiveThread", path: str | None) -> Json:
@@ -132,7 +132,7 @@ def _unwritten(live: "LiveThread", path: str | None) -> Json:
         "agentRole": None,
         "gitInfo": None if git is None else told_git(git),
         "name": names.get(live.thread_id),
-        "turns": [running.told("inProgress", list(running.items.values()))] if running is not None else [],
+        "turns": [running.told("inProgress", running.items)] if running is not None else [],
     }
 
 

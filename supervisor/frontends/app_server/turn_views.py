@@ -4,7 +4,7 @@ Owns the numbers of items, which run through a whole thread; calls of tools keep
 the file holds.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,10 +16,10 @@ from pycodex.supervisor.rollout.stored_turns import StoredTurn
 Json = dict[str, Any]
 
 
-def told_turns(turns: Iterable[StoredTurn], *, running_turn_id: str | None = None) -> list[Json]:
+def told_turns(turns: Iterable[StoredTurn], *, running_turn_ids: Collection[str] = ()) -> list[Json]:
     """One that nobody works on any more, though the file does not tell its end, was interrupted."""
     reading = _Items()
-    return [_told(turn, reading, is_running=turn.turn_id == running_turn_id) for turn in turns]
+    return [_told(turn, reading, is_running=turn.turn_id in running_turn_ids) for turn in turns]
 
 
 def _told(turn: StoredTurn, reading: "_Items", *, is_running: bool) -> Json:
@@ -135,14 +135,6 @@ def _compaction(found: _Items, _event: Mapping[str, Any]) -> None:
     found.add(items.context_compaction(found.next_id()))
 
 
-def _review(kind: str, field: str) -> Callable[[_Items, Mapping[str, Any]], None]:
-    def read(found: _Items, event: Mapping[str, Any]) -> None:
-        text = event.get(field)
-        found.add({"type": kind, "id": found.next_id(), "review": text if isinstance(text, str) else ""})
-
-    return read
-
-
 _READERS: dict[str, Callable[[_Items, Mapping[str, Any]], None]] = {
     "user_message": _user_message,
     "agent_message": _agent_message,
@@ -152,8 +144,8 @@ _READERS: dict[str, Callable[[_Items, Mapping[str, Any]], None]] = {
     "web_search_end": _web_search,
     "view_image_tool_call": _image_view,
     "context_compacted": _compaction,
-    "entered_review_mode": _review("enteredReviewMode", "user_facing_hint"),
-    "exited_review_mode": _review("exitedReviewMode", "review_text"),
+    "entered_review_mode": lambda found, event: found.add(items.entered_review(found.next_id(), event)),
+    "exited_review_mode": lambda found, event: found.add(items.exited_review(found.next_id(), event)),
     "exec_command_end": lambda found, event: found.add(items.command(event)),
     "patch_apply_end": lambda found, event: found.add(items.file_change(event)),
     "dynamic_tool_call_request": lambda found, event: found.add(items.dynamic_tool_call(event)),

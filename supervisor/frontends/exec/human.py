@@ -20,6 +20,7 @@ from pycodex.protocol.events.message import (
 )
 from pycodex.protocol.events.patch import PatchApplyBegin, PatchApplyEnd, TurnDiff
 from pycodex.protocol.events.plan import PlanUpdate
+from pycodex.protocol.events.review import EnteredReviewMode
 from pycodex.protocol.events.turn import INTERRUPTED, ContextCompacted, TaskStarted, TurnAborted
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.supervisor.frontends.exec.facts import ThreadFacts
@@ -76,6 +77,10 @@ class HumanRenderer:
         match event:
             case TaskStarted():
                 self._turn_started()
+            case EnteredReviewMode():
+                self._turn_started()
+                # The reviewer has servers of its own.
+                self._told_servers = False
             case AgentMessage():
                 self._lines(self._style.section("codex"), self._clean(event.message))
             case AgentReasoning():

@@ -4,8 +4,10 @@ Owns what decides the exit code, and what both outputs tell at the end. Writes n
 """
 
 from pycodex.protocol.events.error import ErrorEvent
+from pycodex.protocol.events.review import ExitedReviewMode
 from pycodex.protocol.events.turn import INTERRUPTED, REPLACED, TaskComplete, TokenCount, TurnAborted
 from pycodex.protocol.events.union import AnyEvent
+from pycodex.protocol.review import rendered, stored_report
 
 _ABORTED = {
     INTERRUPTED: "task interrupted",
@@ -21,6 +23,8 @@ class Outcome:
         self.error: str | None = None
         """Why it failed or was ended."""
         self.last_message: str | None = None
+        self.report: str | None = None
+        """What a reviewer has reported."""
         self.usage: dict[str, int] | None = None
         """Of the whole thread; None if the model told nothing."""
 
@@ -35,6 +39,9 @@ class Outcome:
         elif isinstance(event, ErrorEvent):
             self.failed = True
             self.error = event.message
+        elif isinstance(event, ExitedReviewMode):
+            report = stored_report(event.review_output)
+            self.report = None if report is None else rendered(report)
         elif isinstance(event, TaskComplete):
             self.ended = True
             self.last_message = None if self.failed else event.last_agent_message

@@ -15,6 +15,16 @@ class ResumeTarget(Record):
     all: "bool" = False
 
 
+class ReviewScope(Record):
+    """What is to be reviewed. Without any of these, what the prompt says."""
+
+    uncommitted: "bool" = False
+    base: "str | None" = None
+    commit: "str | None" = None
+    title: "str | None" = None
+    """Of the commit, to be shown."""
+
+
 class ExecRequest(Record):
     prompt: "str | None" = None
     """None: it comes from stdin; so it does, without a word about it, for `-`."""
@@ -37,5 +47,7 @@ class ExecRequest(Record):
     json: "bool" = False
     last_message_file: "str | None" = None
     resume: "ResumeTarget | None" = None
+    review: "ReviewScope | None" = None
+    """None: the prompt is a task."""
     overrides: "tuple[str, ...]" = ()
     """Texts `key=value`, in the order in which they apply."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from pycodex.protocol.events.turn import SessionConfigured
-from pycodex.protocol.ops import Interrupt, UserTurn
+from pycodex.protocol.ops import Interrupt, Op, UserTurn
 from pycodex.protocol.user_input import LocalImage, Text, UserInput
 from pycodex.supervisor.config import features
 from pycodex.supervisor.config.config import Config
@@ -71,11 +71,10 @@ class _Task:
         async with open_threads(identity=identity, env=self._env, launched=launched) as threads:
             thread = await self._thread(threads)
             try:
-                prompt = await awaited_prompt(self._request, tell=self._say)
-                schema = self._schema()
+                wish, shown = await self._wish()
                 self._last_message = self._last_message_file()
-                renderer = await self._begin(thread, prompt)
-                await thread.submit(UserTurn(items=self._inputs(prompt), output_schema=schema))
+                renderer = await self._begin(thread, shown)
+                await thread.submit(wish)
                 await self._follow(thread, renderer)
             finally:
                 await self._stderr.flush()
@@ -106,6 +105,15 @@ class _Task:
             what = f"`{target.session_id}`" if target.session_id else "in this directory"
             self._say(f"warning: no session {what} was found; starting a new one")
         return await threads.start(self._config, source=SOURCE, rules=self._rules)
+
+    async def _wish(self) -> tuple[Op, str]:
+        """What the thread is to do, and how that is shown."""
+        if self._request.review is not None:
+            from pycodex.supervisor.frontends.exec.reviewing import review_wish
+
+            return await review_wish(self._request, self._request.review, tell=self._say)
+        prompt = await awaited_prompt(self._request, tell=self._say)
+        return UserTurn(items=self._inputs(prompt), output_schema=self._schema()), prompt
 
     def _schema(self) -> Any:
         if self._request.output_schema is None:
@@ -201,7 +209,8 @@ class _Task:
             self._progress.stop()
         if self._last_message is not None and not renderer.outcome.interrupted:
             # Before the last line is out: whoever reads that may end us.
-            self._last_message.write(renderer.outcome.last_message, tell=self._stderr.write_line)
+            message = renderer.outcome.last_message or renderer.outcome.report
+            self._last_message.write(message, tell=self._stderr.write_line)
         renderer.finish()
         await self._flush()
 

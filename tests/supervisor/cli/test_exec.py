@@ -12,7 +12,7 @@ from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.cli.exec import read_request
 from pycodex.supervisor.cli.options import BadUsage
 from pycodex.supervisor.cli.root_flags import RootFlags
-from pycodex.supervisor.frontends.exec.request import ExecRequest, ResumeTarget
+from pycodex.supervisor.frontends.exec.request import ExecRequest, ResumeTarget, ReviewScope
 from pycodex.supervisor.version import VERSION
 from support.cli import Ended
 
@@ -301,6 +301,22 @@ def test_paths_may_hold_any_bytes() -> None:
     request = read_request(["-C", "/\udcff", "go"], [], RootFlags())
     assert isinstance(request, ExecRequest)
     assert request.cd == "/\udcff"
+
+
+@pytest.mark.parametrize(
+    ("line", "prompt", "scope"),
+    [
+        ("review --uncommitted", None, ReviewScope(uncommitted=True)),
+        ("review --base main", None, ReviewScope(base="main")),
+        ("review --commit abc --title 'A b'", None, ReviewScope(commit="abc", title="A b")),
+        ("review 'look here'", "look here", ReviewScope()),
+        ("review -", "-", ReviewScope()),
+    ],
+)
+def test_review_says_what_to_look_at(line: str, prompt: str | None, scope: ReviewScope) -> None:
+    request = read(f"{line} --json", root=RootFlags(model="m"))
+    assert (request.prompt, request.review, request.json, request.model) == (prompt, scope, True, "m")
+    assert read("go").review is None
 
 
 @pytest.mark.parametrize(

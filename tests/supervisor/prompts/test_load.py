@@ -43,6 +43,12 @@ def test_base_prompt_names_the_tools_it_counts_on(fact: str) -> None:
         ("mode-default", ["Default", "Plan", "`request_user_input` is unavailable"]),
         ("mode-plan", ["<proposed_plan>", "</proposed_plan>", "`update_plan`", "Explore", "Intent", "Implementation"]),
         ("turn-aborted", ["interrupted", "on purpose", "background", "part of its work"]),
+        ("review-uncommitted", ["staged", "not track"]),
+        ("review-base", ["{{branch}}", "{{sha}}", "git diff {{sha}}"]),
+        ("review-base-unknown", ["{{branch}}", "git merge-base HEAD {{quoted}}", "{{upstream}}", "git diff"]),
+        ("review-commit", ["{{commit}}"]),
+        ("review-results", ["<user_action>\n", "<action>review</action>", "<results>\n  {{results}}\n  </results>"]),
+        ("review-interrupted", ["<user_action>\n", "<action>review</action>", "  None.\n", "`/review`"]),
         (
             "review",
             [

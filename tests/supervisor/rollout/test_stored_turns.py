@@ -85,3 +85,50 @@ def test_compaction_between_turns_is_a_turn_and_odd_events_are_none() -> None:
 
 def test_whatever_is_kept_can_be_shown() -> None:
     assert SHOWN_EVENTS | {"user_message"} == turn_views._READERS.keys()
+
+
+def review_lines(*, asked: int = 2) -> list[RolloutLine]:
+    """As files have it: under the id of the reviewer's turn, and ended under that of the review."""
+    return [
+        event("entered_review_mode", user_facing_hint="x"),
+        begin("inner"),
+        *(event("user_message", message="look") for _ in range(asked)),
+        event("exited_review_mode", review_output=None),
+        event("agent_message", message="b"),
+        end("review"),
+    ]
+
+
+REVIEW_EVENTS = ["entered_review_mode", "user_message", "exited_review_mode", "agent_message"]
+
+
+def test_beginning_of_a_review_belongs_to_its_turn() -> None:
+    lines = [begin("t1"), event("user_message", message="a"), end("t1"), *review_lines(), begin("t2"), end("t2")]
+    assert shape(turns_of(lines)) == [
+        ("t1", "completed", ["user_message"]),
+        ("inner", "completed", REVIEW_EVENTS),
+        ("t2", "completed", []),
+    ]
+    taken_back = turns_of([*lines, event("thread_rolled_back", num_turns=2)])
+    assert shape(taken_back) == [("t1", "completed", ["user_message"])]
+
+
+def test_only_what_is_told_again_is_left_out() -> None:
+    assert shape(turns_of(review_lines(asked=1)))[0][2] == REVIEW_EVENTS
+    other = [*review_lines()[:4], event("user_message", message="other"), event("user_message", message="other")]
+    assert shape(turns_of(other))[0][2] == ["entered_review_mode", *["user_message"] * 3]
+    twice = [begin("t"), event("user_message", message="a"), event("user_message", message="a")]
+    assert shape(turns_of(twice))[0][2] == ["user_message", "user_message"]
+
+
+def test_review_that_never_began_its_turn_is_still_there() -> None:
+    lines = [begin("t1"), event("user_message", message="a"), review_lines()[0]]
+    assert [(status, kinds) for _, status, kinds in shape(turns_of(lines))] == [
+        ("open", ["user_message"]),
+        ("completed", ["entered_review_mode"]),
+    ]
+
+
+def test_review_of_a_file_that_names_no_turns() -> None:
+    lines = [each for each in review_lines() if not each.payload["type"].startswith("task_")]
+    assert [kinds for _, _, kinds in shape(turns_of(lines))] == [REVIEW_EVENTS]

@@ -69,6 +69,11 @@ def test_all_of_them_in_their_order() -> None:
     ]
 
 
+def test_one_that_works_for_another_thread_asks_nobody() -> None:
+    assert "request_user_input" in shown(turn_of())
+    assert "request_user_input" not in shown(turn_of(), asks_person=False)
+
+
 @pytest.mark.parametrize(
     ("features", "shell_type", "tools"),
     [

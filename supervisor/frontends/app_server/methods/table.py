@@ -48,7 +48,7 @@ FILE_OF = {
     "thread/realtime/appendAudio": "leftovers",
     "thread/realtime/appendText": "leftovers",
     "thread/realtime/stop": "leftovers",
-    "review/start": "turns",
+    "review/start": "reviews",
     "model/list": "models",
     "experimentalFeature/list": "features",
     "collaborationMode/list": "models",

@@ -32,10 +32,10 @@ async def start(caller: Caller, params: ThreadStartParams) -> Json:
         dynamic_tools=tools,
         rules=loaded_rules(config),
         terms=replace(
-            _terms(call, tells_work=params.persist_extended_history), tells_items=params.experimental_raw_events
+            terms_of(call, tells_work=params.persist_extended_history), tells_items=params.experimental_raw_events
         ),
     )
-    live = _followed(call, thread, ThreadFacts.of(config, source=call.server.source))
+    live = followed(call, thread, ThreadFacts.of(config, source=call.server.source))
     return _announced(call, live, await thread_views.of_live(live, with_turns=False))
 
 
@@ -68,7 +68,7 @@ async def resume(caller: Caller, params: ThreadResumeParams) -> Json:
     config = thread_config(call.server, params, otherwise_cwd=meta.cwd)
     preview = await beside(first_words, path)
     thread = await call.server.threads.resume(
-        config, path, rules=loaded_rules(config), terms=_terms(call, tells_work=params.persist_extended_history)
+        config, path, rules=loaded_rules(config), terms=terms_of(call, tells_work=params.persist_extended_history)
     )
     running = call.server.live.get(thread.thread_id)
     if running is not None and running.thread is thread:
@@ -88,7 +88,7 @@ async def _resume_history(call: Call, params: ThreadResumeParams) -> Json:
         raise RpcError("history must not be empty")
     history = [item for raw in given if (item := known_item(raw)) is not None]
     config = thread_config(call.server, params)
-    terms = _terms(call, tells_work=params.persist_extended_history, history=history)
+    terms = terms_of(call, tells_work=params.persist_extended_history, history=history)
     thread = await call.server.threads.start(config, source=call.server.source, rules=loaded_rules(config), terms=terms)
     facts = ThreadFacts.of(config, source=call.server.source)
     facts.preview = first_words(thread.rollout_path) if thread.rollout_path is not None else ""
@@ -109,14 +109,14 @@ async def fork(caller: Caller, params: ThreadForkParams) -> Json:
         source=call.server.source,
         rules=loaded_rules(config),
         terms=replace(
-            _terms(call, tells_work=params.persist_extended_history),
+            terms_of(call, tells_work=params.persist_extended_history),
             drops_turns=0 if params.last_turn_id is None else await _turns_behind(path, params.last_turn_id),
         ),
     )
     facts = ThreadFacts.of(config, source=call.server.source)
     facts.forked_from_id = meta.id
     facts.preview = preview
-    live = _followed(call, thread, facts)
+    live = followed(call, thread, facts)
     told = await thread_views.of_live(live, with_turns=not params.exclude_turns)
     if thread.rollout_path is None and not params.exclude_turns:
         told["turns"] = await thread_views.turns_told(path, None)
@@ -130,7 +130,7 @@ async def _turns_behind(path: str, turn_id: str) -> int:
     return len(ids) - 1 - ids.index(turn_id)
 
 
-def _terms(call: Call, *, tells_work: bool, history: list[Any] | None = None) -> Terms:
+def terms_of(call: Call, *, tells_work: bool, history: list[Any] | None = None) -> Terms:
     client = call.connection.client
     return Terms(
         identity=client.identity if client is not None else None,
@@ -140,7 +140,7 @@ def _terms(call: Call, *, tells_work: bool, history: list[Any] | None = None) ->
     )
 
 
-def _followed(call: Call, thread: CodexThread, facts: ThreadFacts) -> LiveThread:
+def followed(call: Call, thread: CodexThread, facts: ThreadFacts) -> LiveThread:
     """Loaded, and told to this connection from now on, but nothing of it before the answer."""
     client = call.connection.client
     facts.originator = client.identity.originator if client is not None else None
@@ -156,7 +156,7 @@ def _announced(call: Call, live: LiveThread, told: Json) -> Json:
 
 
 async def _resumed(call: Call, thread: CodexThread, facts: ThreadFacts, *, with_turns: bool) -> Json:
-    live = _followed(call, thread, facts)
+    live = followed(call, thread, facts)
     status = {"threadId": live.thread_id, "status": live.telling.status}
     call.server.broadcast("thread/status/changed", status)
     return {"thread": await thread_views.of_live(live, with_turns=with_turns), **live.facts.told()}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from pycodex.protocol.app.turns import ReviewStartParams, TurnInterruptParams, TurnStartParams, TurnSteerParams
+from pycodex.protocol.app.turns import TurnInterruptParams, TurnStartParams, TurnSteerParams
 from pycodex.protocol.app.user_input import UserInput as GivenInput
 from pycodex.protocol.events.turn import TaskComplete, TurnAborted
 from pycodex.protocol.ids import new_turn_id
@@ -38,14 +38,18 @@ def _begun(turn_id: str) -> Json:
 
 def _inputs(given: Iterable[GivenInput]) -> tuple[UserInput, ...]:
     inputs = tuple(_input(each.to_json()) for each in given)
-    chars = sum(len(each.text) for each in inputs if isinstance(each, Text))
+    check_length(sum(len(each.text) for each in inputs if isinstance(each, Text)))
+    return inputs
+
+
+def check_length(chars: int) -> None:
+    """Raises RpcError for more than a client may say at once."""
     if chars > MAX_INPUT_CHARS:
         raise RpcError(
             f"Input exceeds the maximum length of {MAX_INPUT_CHARS} characters.",
             code=INVALID_PARAMS,
             data={"input_error_code": "input_too_large", "max_chars": MAX_INPUT_CHARS, "actual_chars": chars},
         )
-    return inputs
 
 
 def _input(given: dict[str, Any]) -> UserInput:
@@ -70,14 +74,13 @@ async def steer(caller: Caller, params: TurnSteerParams) -> Json:
     inputs = _inputs(params.input)
     if not inputs:
         raise RpcError("input must not be empty")
-    if live.active_turn_id is None:
+    active = live.active_turn_id
+    if active is None:
         raise RpcError("no active turn to steer")
-    if params.expected_turn_id != live.active_turn_id:
-        raise RpcError(f"expected active turn id `{params.expected_turn_id}` but found `{live.active_turn_id}`")
+    if params.expected_turn_id not in live.active_turn_ids:
+        raise RpcError(f"expected active turn id `{params.expected_turn_id}` but found `{active}`")
     try:
-        turn_id = live.thread.steer_input(
-            inputs, expected_turn_id=params.expected_turn_id, client_id=params.client_user_message_id
-        )
+        turn_id = live.thread.steer_input(inputs, expected_turn_id=active, client_id=params.client_user_message_id)
     except NotSteerable as error:
         raise RpcError(str(error), data=_not_steerable(error)) from error
     return {"turnId": turn_id}
@@ -97,7 +100,7 @@ async def interrupt(caller: Caller, params: TurnInterruptParams) -> Json:
     active = live.active_turn_id
     if active is None:
         raise RpcError("no active turn to interrupt")
-    if params.turn_id not in ("", active):
+    if params.turn_id not in ("", *live.active_turn_ids):
         raise RpcError(f"expected active turn id {params.turn_id} but found {active}")
     waiter = live.awaited(TurnAborted, TaskComplete)
     call.at_the_end(lambda: live.give_up(waiter))
@@ -106,14 +109,8 @@ async def interrupt(caller: Caller, params: TurnInterruptParams) -> Json:
     return {}
 
 
-async def review(caller: Caller, params: ReviewStartParams) -> Json:
-    loaded(call_of(caller), params.thread_id)
-    raise RpcError("review/start is not supported yet")
-
-
 METHODS = (
     Method(name="turn/start", params=TurnStartParams, run=start),
     Method(name="turn/steer", params=TurnSteerParams, run=steer),
     Method(name="turn/interrupt", params=TurnInterruptParams, run=interrupt, may_wait=True),
-    Method(name="review/start", params=ReviewStartParams, run=review),
 )

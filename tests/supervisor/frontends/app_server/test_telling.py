@@ -44,7 +44,9 @@ def test_command_goes_on_after_its_turn() -> None:
     telling.turn_ended()
     telling.turn_started("t2")
     assert telling.turn_of("c") == "t1"
-    assert [notice.params["turnId"] for notice in telling.item_completed(item("c"), turn_id="t1")] == ["t1"]
+    assert [
+        notice.params["turnId"] for notice in telling.item_completed(item("c", "commandExecution"), turn_id="t1")
+    ] == ["t1"]
     assert telling.turn_of("c") == "t2"
 
 
@@ -53,7 +55,7 @@ def test_those_who_join_see_items_as_they_were_last_told() -> None:
     telling.item_started(item("a", text=""))
     telling.item_completed(item("a", text="all"))
     assert telling.turn is not None
-    told = telling.turn.told("inProgress", list(telling.turn.items.values()))
+    told = telling.turn.told("inProgress", telling.turn.items)
     assert told["items"] == [item("a", text="all")]
     assert "completedAt" not in told
 
@@ -72,5 +74,5 @@ def test_output_is_kept_of_the_latest_commands_only() -> None:
             item(f"c{number}", "commandExecution", aggregatedOutput="x" * (MAX_KEPT_OUTPUT_CHARS // 2))
         )
     assert telling.turn is not None
-    kept = {name: kept["aggregatedOutput"] is not None for name, kept in telling.turn.items.items()}
+    kept = {kept["id"]: kept["aggregatedOutput"] is not None for kept in telling.turn.items}
     assert kept == {"c0": False, "c1": False, "c2": False, "c3": True, "c4": True}

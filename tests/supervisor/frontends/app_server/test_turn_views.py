@@ -64,7 +64,7 @@ def test_what_others_wrote_oddly_is_passed_over() -> None:
 def test_only_the_running_turn_is_in_progress() -> None:
     turn = StoredTurn(turn_id="t", status="open")
     assert told_turns([turn])[0]["status"] == "interrupted"
-    assert told_turns([turn], running_turn_id="t")[0]["status"] == "inProgress"
+    assert told_turns([turn], running_turn_ids=("t",))[0]["status"] == "inProgress"
 
 
 def test_failure_says_why() -> None:

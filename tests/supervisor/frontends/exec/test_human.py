@@ -15,6 +15,7 @@ from pycodex.protocol.events.message import (
     WebSearchEnd,
 )
 from pycodex.protocol.events.patch import TurnDiff
+from pycodex.protocol.events.review import EnteredReviewMode
 from pycodex.protocol.events.turn import ModelReroute, TokenCount, TurnAborted
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.protocol.permissions import Permissions
@@ -142,6 +143,11 @@ def test_event(event: AnyEvent, plain: str, coloured: str | None) -> None:
 
 def test_servers_are_told_once() -> None:
     assert told(STARTED, STARTED) == "mcp startup: no servers\n"
+
+
+def test_reviewer_has_servers_of_its_own() -> None:
+    entered = EnteredReviewMode(turn_id="t", target={}, user_facing_hint="x")
+    assert told(entered, STARTED, STARTED) == "mcp startup: no servers\n" * 2
 
 
 def test_command_line_stays_open_until_the_command_ends() -> None:

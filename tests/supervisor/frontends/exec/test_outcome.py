@@ -3,10 +3,12 @@
 import pytest
 
 from pycodex.protocol.events.error import ErrorEvent, StreamError, WarningEvent
+from pycodex.protocol.events.review import ExitedReviewMode
 from pycodex.protocol.events.turn import TokenCount, TurnAborted
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.supervisor.frontends.exec.outcome import Outcome
 from support.exec_events import STARTED, completed, tokens
+from support.reviews import RENDERED, finding, report
 
 
 def outcome_of(*events: AnyEvent) -> Outcome:
@@ -50,3 +52,10 @@ def test_the_last_usage_that_was_told_counts() -> None:
 def test_only_an_interrupt_is_one() -> None:
     assert outcome_of(TurnAborted(turn_id="t", reason="interrupted")).interrupted
     assert not outcome_of(TurnAborted(turn_id="t", reason="replaced")).interrupted
+
+
+def test_report_of_a_review_is_kept_apart_from_the_last_message() -> None:
+    left = ExitedReviewMode(turn_id="t", review_output=report(finding()))
+    assert outcome_of(left, completed(None)).report == RENDERED
+    nothing = outcome_of(ExitedReviewMode(turn_id="t", review_output=None), completed(None))
+    assert (nothing.report, nothing.last_message) == (None, None)

@@ -162,14 +162,6 @@ async def test_failed_turn_says_why_and_the_next_goes_on(place: Place) -> None:
         assert statuses(again) == ["active", "idle"]
 
 
-async def test_reviews_are_not_there_yet(place: Place) -> None:
-    async with open_app_server(place, []) as scratch:
-        client = await scratch.connect().hello()
-        thread_id = await client.start()
-        with pytest.raises(Refused, match=exactly("review/start is not supported yet")):
-            await client.call("review/start", threadId=thread_id, target={"type": "uncommittedChanges"})
-
-
 async def test_tier_of_the_service_holds_until_it_is_cleared(place: Place) -> None:
     async with open_app_server(place, []) as scratch:
         client = await scratch.connect().hello()
