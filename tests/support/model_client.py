@@ -12,7 +12,7 @@ from pycodex.supervisor.config.provider import Provider
 from pycodex.supervisor.model.catalog import Catalog
 from pycodex.supervisor.model.client import ModelClient
 from pycodex.supervisor.model.headers import identity_of
-from pycodex.supervisor.model.http import open_http
+from pycodex.supervisor.net.http import open_http
 from pycodex.supervisor.model.request import Prompt
 from pycodex.supervisor.model.stream import StreamEvent, TurnSource
 

@@ -28,7 +28,7 @@ from pycodex.supervisor.model.scripted import (
     say,
     serve_script,
 )
-from pycodex.supervisor.model.sse import SseDecoder
+from pycodex.supervisor.net.sse import SseDecoder
 from pycodex.supervisor.model.stream import (
     Completed,
     ItemAdded,

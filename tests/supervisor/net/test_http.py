@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from pycodex.supervisor.model.http import NetworkFailure, open_http
+from pycodex.supervisor.net.http import NetworkFailure, open_http
 from pycodex.supervisor.model.scripted import SIZED, Reply, serve_script
 from support.interpreter import modules_loaded_by
 
