@@ -32,8 +32,8 @@ from pycodex.supervisor.context.history import History
 from pycodex.supervisor.model.catalog import unknown_model_warning
 from pycodex.supervisor.model.client import ModelClient
 from pycodex.supervisor.model.headers import Identity
-from pycodex.supervisor.net.http import Http, open_http
 from pycodex.supervisor.model.usage import UsageLedger
+from pycodex.supervisor.net.http import Http, open_http
 from pycodex.supervisor.policy.approvals import Approvals
 from pycodex.supervisor.policy.rules import Rules
 from pycodex.supervisor.rollout.writer import RolloutWriter, new_rollout_path

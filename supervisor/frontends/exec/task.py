@@ -84,8 +84,8 @@ class _Task:
     async def _make_local_model_ready(self) -> None:
         from pycodex.supervisor.frontends.exec.progress import wants_progress
         from pycodex.supervisor.frontends.exec.pull_progress import PullProgress
-        from pycodex.supervisor.net.http import open_http
         from pycodex.supervisor.model.oss import make_ready
+        from pycodex.supervisor.net.http import open_http
 
         overwrites = wants_progress(self._env, is_terminal=self._stderr.is_terminal())
         progress = PullProgress(self._tell, overwrites=overwrites)

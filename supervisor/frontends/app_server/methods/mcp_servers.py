@@ -1,44 +1,50 @@
-"""`mcpServerStatus/list` and its like: the MCP servers that are configured.
+"""`mcpServerStatus/list` and its like: the MCP servers that are configured, and what they offer.
 
-Owns what can be said of a server without speaking to it: its name, and whether it is sent a token. We are no client of
-MCP, so no server is started, and none has tools or resources for us.
+Owns what clients are told of servers. For its list it connects to each server by itself, and leaves it again: threads
+have connections of their own, which `config/mcpServer/reload` renews.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pycodex.protocol.app.mcp_servers import ListMcpServerStatusParams, McpServerOauthLoginParams
+from pycodex.supervisor.config.mcp_servers import HttpServer
 from pycodex.supervisor.frontends.app_server.latest_config import latest_config
-from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, Caller, Json, Method, RpcError, Server
+from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, Caller, Json, Method, RpcError
 from pycodex.supervisor.frontends.app_server.paging import page
+
+if TYPE_CHECKING:
+    from pycodex.supervisor.mcp.client import McpTool
+    from pycodex.supervisor.mcp.statuses import ServerStatus
 
 
 async def list_status(caller: Caller, params: ListMcpServerStatusParams) -> Json:
-    servers = sorted(_configured(caller.server).items())
+    servers = list(latest_config(caller.server).mcp_servers.values())
     found, cursor = page(servers, cursor=params.cursor, limit=params.limit, what="MCP servers")
-    return {"data": [_status(name, server) for name, server in found], "nextCursor": cursor}
+    if not found:
+        return {"data": [], "nextCursor": cursor}
+    from pycodex.supervisor.mcp.statuses import statuses
+
+    return {"data": [_told(each) for each in await statuses(found, caller.server.env)], "nextCursor": cursor}
 
 
-def _configured(server: Server) -> Mapping[str, Any]:
-    servers: Mapping[str, Any] = latest_config(server).settings.values.get("mcp_servers", {})
-    return servers
-
-
-def _status(name: str, server: Mapping[str, Any]) -> Json:
+def _told(status: "ServerStatus") -> Json:
     return {
-        "name": name,
-        "tools": {},
-        "resources": [],
-        "resourceTemplates": [],
-        "authStatus": "bearerToken" if _has_token(server) else "unsupported",
+        "name": status.name,
+        "tools": _told_tools(status.tools),
+        "resources": list(status.resources),
+        "resourceTemplates": list(status.resource_templates),
+        "authStatus": status.auth_status,
     }
 
 
-def _has_token(server: Mapping[str, Any]) -> bool:
-    if "url" not in server or server.get("enabled") is False:
-        return False
-    names = [*server.get("http_headers", {}), *server.get("env_http_headers", {})]
-    return "bearer_token_env_var" in server or any(name.lower() == "authorization" for name in names)
+def _told_tools(tools: "tuple[McpTool, ...]") -> Json:
+    """By the names that the model would know them by; of two with the same name it knows the first."""
+    from pycodex.supervisor.mcp.names import sanitised
+
+    told: Json = {}
+    for tool in tools:
+        told.setdefault(sanitised(tool.name), tool.spec)
+    return told
 
 
 async def reload(caller: Caller, params: None) -> Json:
@@ -49,10 +55,10 @@ async def reload(caller: Caller, params: None) -> Json:
 
 
 async def log_in(caller: Caller, params: McpServerOauthLoginParams) -> Json:
-    server = _configured(caller.server).get(params.name)
+    server = latest_config(caller.server).mcp_servers.get(params.name)
     if server is None:
         raise RpcError(f"No MCP server named '{params.name}' found.")
-    if "url" not in server:
+    if not isinstance(server.transport, HttpServer):
         raise RpcError("OAuth login is only supported for streamable HTTP servers.")
     raise RpcError(
         f"failed to login to MCP server '{params.name}': logging in to MCP servers is not supported",
@@ -61,7 +67,7 @@ async def log_in(caller: Caller, params: McpServerOauthLoginParams) -> Json:
 
 
 METHODS = (
-    Method(name="mcpServerStatus/list", params=ListMcpServerStatusParams, run=list_status),
+    Method(name="mcpServerStatus/list", params=ListMcpServerStatusParams, run=list_status, may_wait=True),
     Method(name="config/mcpServer/reload", params=None, run=reload),
     Method(name="mcpServer/oauth/login", params=McpServerOauthLoginParams, run=log_in),
 )
