@@ -59,6 +59,8 @@ from pycodex.supervisor.workspace.git import git_facts
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item
     from pycodex.protocol.rollout import RolloutLine
+    from pycodex.supervisor.config.mcp_servers import McpServer
+    from pycodex.supervisor.mcp.connections import McpConnections
     from pycodex.supervisor.rollout.listing import Filters, Page
     from pycodex.supervisor.rollout.reader import Replayed
 
@@ -100,6 +102,15 @@ class CodexThread:
     async def ended(self) -> None:
         """Until nothing of it is left."""
         await self._session.over.wait()
+
+    def use_mcp_servers(self, servers: "Mapping[str, McpServer]", env: Mapping[str, str]) -> None:
+        """Other MCP servers from the next turn on."""
+        self._session.use_servers(servers, env)
+
+    @property
+    def mcp(self) -> "McpConnections | None":
+        """Its MCP servers, for calls that no model has asked for."""
+        return self._session.state.tools.mcp
 
     def steer_input(
         self, inputs: Sequence[UserInput], *, expected_turn_id: str | None = None, client_id: str | None = None
@@ -297,7 +308,10 @@ class ThreadManager:
                     if origin.is_copy:
                         _tell_context(session.state)
                     first = _first_events(config, model, origin)
-                    task_status.started(self._introduced(session, outbox, origin.file.path, events=first))
+                    thread = self._introduced(session, outbox, origin.file.path, events=first)
+                    if any(server.enabled for server in config.mcp_servers.values()):
+                        await session.open_servers(config.mcp_servers, self._env)
+                    task_status.started(thread)
                     has_begun = True
                     await session.run()
                 except Exception as error:

@@ -57,7 +57,6 @@ class McpConnections:
 
     def __init__(
         self,
-        servers: Mapping[str, McpServer],
         *,
         env: Mapping[str, str],
         start_soon: Callable[..., None],
@@ -65,7 +64,6 @@ class McpConnections:
         tell_all: Callable[[list[StartState]], None],
         elicit: Elicit | None = None,
     ) -> None:
-        self._wanted = servers
         self._env = env
         self._start_soon = start_soon
         self._tell = tell
@@ -78,22 +76,23 @@ class McpConnections:
     @property
     def has_servers(self) -> bool:
         """Whether any is meant to run."""
-        return any(server.enabled for server in self._wanted.values())
+        return bool(self._kept)
 
-    def open(self) -> None:
+    def open(self, servers: Mapping[str, McpServer]) -> None:
         """Start all that are enabled, each by itself."""
         self._all_settled = trio.Event()
-        self._kept = {name: _Kept(server) for name, server in self._wanted.items() if server.enabled}
+        self._kept = {name: _Kept(server) for name, server in servers.items() if server.enabled}
         for kept in self._kept.values():
+            self._tell(kept.state)
             self._start_soon(self._keep, kept)
         self._start_soon(self._watch_starts, list(self._kept.values()))
 
     async def settled(self) -> None:
         """Until every server is ready or has failed; with those that were asked for meanwhile."""
         if self._successors is not None:
-            self._wanted, self._successors = self._successors, None
+            servers, self._successors = self._successors, None
             await self.close()
-            self.open()
+            self.open(servers)
         await self._all_settled.wait()
 
     def replace(self, servers: Mapping[str, McpServer]) -> None:
@@ -138,16 +137,21 @@ class McpConnections:
         }
         return {name: offered[key] for name, key in by_qualified_name(offered).items()}
 
+    async def ready(self, name: str) -> McpClient:
+        """The same, but one that is still starting is waited for."""
+        if name in self._kept:
+            await self._kept[name].settled.wait()
+        return self.client(name)
+
     async def call_tool(self, server: str, tool: str, arguments: Any, *, meta: Any = None) -> dict[str, Any]:
         """Raises McpFailure, also for a tool that the user does not want."""
-        client = self.client(server)
+        client = await self.ready(server)
         if not client.server.offers(tool):
             raise McpFailure(f"tool '{tool}' is disabled for MCP server '{server}'")
         return await client.call_tool(tool, arguments, meta=meta)
 
     async def _keep(self, kept: _Kept) -> None:
         """One server until it is gone or not wanted any more."""
-        self._tell(kept.state)
         try:
             with kept.scope:
                 await self._live(kept)

@@ -27,7 +27,7 @@ from pycodex.supervisor.session.state import ThreadState
 from pycodex.supervisor.session.turn_metadata import TurnMetadata
 from pycodex.supervisor.tools.offered import offered
 from pycodex.supervisor.tools.router import Router
-from pycodex.supervisor.tools.tool import ToolScope
+from pycodex.supervisor.tools.tool import ToolScope, ToolSpec
 from pycodex.supervisor.workspace.turn_diff import TurnChanges
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ class RegularTurn:
         self._beginning = beginning
         self._has_called_tools = False
         self._journal = state.journal
-        offer = offered(turn, state.tools)
-        self._specs = [tool.spec(turn) for tool in offer.shown]
-        scope = ToolScope(
+        self._specs: list[ToolSpec] = []
+        self._sampler: Sampler | None = None
+        self._scope = ToolScope(
             turn=turn,
             emit=state.journal.tell,
             services=state.tools,
@@ -57,8 +57,6 @@ class RegularTurn:
             answer_to=state.pending.answer_to,
             changes=TurnChanges(),
         )
-        source = state.client.turn(TurnMetadata(turn).header)
-        self._sampler = Sampler(state, turn, source, ToolSet(Router(offer.shown, offer.hidden), scope))
 
     async def run(self) -> None:
         window = self.turn.model_info.effective_context_window
@@ -87,7 +85,8 @@ class RegularTurn:
 
     def abandon(self) -> None:
         """Leave a consistent history behind after a cancelled `run`."""
-        self._sampler.abandon()
+        if self._sampler is not None:
+            self._sampler.abandon()
         self._keep_waiting_input()
 
     def _keep_waiting_input(self) -> None:
@@ -131,9 +130,10 @@ class RegularTurn:
     async def _work(self) -> str | None:
         """Ask the model until it waits for nothing more; gives what it said last."""
         state = self._state
+        sampler = self._sampler = await self._equipped()
         last_message: str | None = None
         while True:
-            sampled = await self._sampler.sample(self._prompt, max_retries=state.stream_max_retries)
+            sampled = await sampler.sample(self._prompt, max_retries=state.stream_max_retries)
             last_message = sampled.last_message or last_message
             self._has_called_tools |= sampled.called_tools
             self._take_items()
@@ -142,6 +142,16 @@ class RegularTurn:
                 return last_message
             if is_used_up:
                 self._note_for_model(load.text("goal-budget"))
+
+    async def _equipped(self) -> Sampler:
+        """With the tools of the turn. Those of MCP servers are known once all of them have started, or failed to."""
+        state, turn = self._state, self.turn
+        if state.tools.mcp is not None:
+            await state.tools.mcp.settled()
+        offer = offered(turn, state.tools)
+        self._specs = [tool.spec(turn) for tool in offer.shown]
+        source = state.client.turn(TurnMetadata(turn).header)
+        return Sampler(state, turn, source, ToolSet(Router(offer.shown, offer.hidden), self._scope))
 
     async def _heard_more(self) -> bool:
         """Take in what was said meanwhile; whether anything was."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pycodex.protocol.confinement import Limits
 from pycodex.supervisor.policy.approvals import Approvals
@@ -10,6 +10,9 @@ from pycodex.supervisor.tools.dynamic_tools import Declaration
 from pycodex.supervisor.tools.login_shells import LoginShells
 from pycodex.supervisor.tools.processes import Processes
 from pycodex.supervisor.workers.late_pool import PoolSource
+
+if TYPE_CHECKING:
+    from pycodex.supervisor.mcp.connections import McpConnections
 
 
 class GoalDesk(Protocol):
@@ -48,3 +51,5 @@ class ToolServices:
     dynamic_tools: tuple[Declaration, ...] = ()
     """Those that the client brought along."""
     goals: GoalDesk | None = None
+    mcp: "McpConnections | None" = None
+    """None: no server is configured."""

@@ -18,8 +18,21 @@ from support.tree import ROOT
 INTEROP = ROOT.parent / "shared" / "interop"
 HERE = ROOT / "tests" / "interop"
 TOPICS = (
-    *("cli-", "config-", "context-", "exec-", "human-", "model-", "patch-", "plan-", "policy-", "rpc-", "rules-"),
-    *("sandbox-", "session-", "shell-", "view-"),
+    *(
+        "cli-",
+        "config-",
+        "context-",
+        "exec-",
+        "human-",
+        "mcp-",
+        "model-",
+        "patch-",
+        "plan-",
+        "policy-",
+        "rpc-",
+        "rules-",
+    ),
+    *("rules-", "sandbox-", "session-", "shell-", "view-"),
 )
 LONGEST_S = 110
 COMPARED = ("runs", "files", "model", "session", "home_files", "home_names")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from pycodex.protocol.errors import UserFacing
 from pycodex.protocol.events.turn import SessionConfigured
 from pycodex.protocol.ops import Interrupt, UserTurn
 from pycodex.protocol.user_input import LocalImage, Text, UserInput
@@ -23,6 +24,7 @@ from pycodex.supervisor.frontends.exec.refusal import refusal_of
 from pycodex.supervisor.frontends.exec.request import ExecRequest, ResumeTarget
 from pycodex.supervisor.frontends.exec.run import Start
 from pycodex.supervisor.model.headers import identity_of
+from pycodex.supervisor.session.opening import NotBegun
 from pycodex.supervisor.session.outbox import OutboxClosed
 from pycodex.supervisor.threads import CodexThread, ThreadManager, open_threads
 from pycodex.supervisor.workers.launch import Launched
@@ -69,7 +71,11 @@ class _Task:
             beta_features=features.experimental(self._config.features),
         )
         async with open_threads(identity=identity, env=self._env, launched=launched) as threads:
-            thread = await self._thread(threads)
+            try:
+                thread = await self._thread(threads)
+            except NotBegun as error:
+                text = f"thread/start: thread/start failed: error creating thread: Fatal error: {error}"
+                raise UserFacing(text) from None
             try:
                 prompt = await awaited_prompt(self._request, tell=self._say)
                 schema = self._schema()

@@ -164,7 +164,7 @@ async def test_a_message_that_is_too_large_fails_the_call_and_nothing_more() -> 
 
 
 async def test_questions_of_the_server_are_put_to_the_caller() -> None:
-    asked: list[tuple[str, Json]] = []
+    asked: list[tuple[str, str]] = []
 
     async def elicit(name: str, question: Json) -> Json:
         asked.append((name, question["message"]))

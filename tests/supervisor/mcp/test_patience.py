@@ -10,7 +10,7 @@ from pycodex.supervisor.mcp.patience import Patience
 
 async def ended_at(patience: Patience, seconds: float | None, times: list[float]) -> None:
     with patience.limit(seconds):
-        await trio.sleep_forever()
+        await trio.Event().wait()
     times.append(trio.current_time())
 
 

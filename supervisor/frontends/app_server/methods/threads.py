@@ -1,5 +1,7 @@
 """Starting, resuming and forking threads."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -9,13 +11,14 @@ from pycodex.protocol.ops import PursueGoal
 from pycodex.supervisor.frontends.app_server import thread_views
 from pycodex.supervisor.frontends.app_server.connection import Call
 from pycodex.supervisor.frontends.app_server.live_thread import LiveThread
-from pycodex.supervisor.frontends.app_server.method import Caller, Json, Method, RpcError
+from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, Caller, Json, Method, RpcError
 from pycodex.supervisor.frontends.app_server.methods.calls import call_of, checked_id, path_on_disk
 from pycodex.supervisor.frontends.app_server.thread_configs import loaded_rules, thread_config
 from pycodex.supervisor.frontends.app_server.thread_facts import ThreadFacts
 from pycodex.supervisor.rollout.head import first_words
 from pycodex.supervisor.rollout.reader import read_meta
 from pycodex.supervisor.rollout.stored_turns import turns_of_file
+from pycodex.supervisor.session.opening import NotBegun
 from pycodex.supervisor.threads import CodexThread, Terms
 
 
@@ -23,15 +26,16 @@ async def start(caller: Caller, params: ThreadStartParams) -> Json:
     call = call_of(caller)
     config = thread_config(call.server, params)
     tools = [tool.to_json() for tool in params.dynamic_tools or ()]
-    thread = await call.server.threads.start(
-        config,
-        source=call.server.source,
-        dynamic_tools=tools,
-        rules=loaded_rules(config),
-        terms=replace(
-            _terms(call, tells_work=params.persist_extended_history), tells_items=params.experimental_raw_events
-        ),
-    )
+    with _begun():
+        thread = await call.server.threads.start(
+            config,
+            source=call.server.source,
+            dynamic_tools=tools,
+            rules=loaded_rules(config),
+            terms=replace(
+                _terms(call, tells_work=params.persist_extended_history), tells_items=params.experimental_raw_events
+            ),
+        )
     live = _followed(call, thread, ThreadFacts.of(config, source=call.server.source))
     return _announced(call, live, thread_views.of_live(live, with_turns=False))
 
@@ -50,9 +54,10 @@ async def resume(caller: Caller, params: ThreadResumeParams) -> Json:
     if running is not None:
         return _joined(call, running, with_turns=not params.exclude_turns)
     config = thread_config(call.server, params, otherwise_cwd=meta.cwd)
-    thread = await call.server.threads.resume(
-        config, path, rules=loaded_rules(config), terms=_terms(call, tells_work=params.persist_extended_history)
-    )
+    with _begun():
+        thread = await call.server.threads.resume(
+            config, path, rules=loaded_rules(config), terms=_terms(call, tells_work=params.persist_extended_history)
+        )
     running = call.server.live.get(thread.thread_id)
     if running is not None and running.thread is thread:
         # Another client was a moment earlier.
@@ -72,7 +77,10 @@ async def _resume_history(call: Call, params: ThreadResumeParams) -> Json:
     history = [item for raw in given if (item := known_item(raw)) is not None]
     config = thread_config(call.server, params)
     terms = _terms(call, tells_work=params.persist_extended_history, history=history)
-    thread = await call.server.threads.start(config, source=call.server.source, rules=loaded_rules(config), terms=terms)
+    with _begun():
+        thread = await call.server.threads.start(
+            config, source=call.server.source, rules=loaded_rules(config), terms=terms
+        )
     facts = ThreadFacts.of(config, source=call.server.source)
     facts.preview = first_words(thread.rollout_path) if thread.rollout_path is not None else ""
     answer = _resumed(call, thread, facts, with_turns=False)
@@ -85,16 +93,14 @@ async def fork(caller: Caller, params: ThreadForkParams) -> Json:
     path = params.path if params.path is not None else path_on_disk(call, params.thread_id)
     meta = read_meta(path)
     config = thread_config(call.server, params, otherwise_cwd=meta.cwd)
-    thread = await call.server.threads.fork(
-        config,
-        path,
-        source=call.server.source,
-        rules=loaded_rules(config),
-        terms=replace(
-            _terms(call, tells_work=params.persist_extended_history),
-            drops_turns=0 if params.last_turn_id is None else _turns_behind(path, params.last_turn_id),
-        ),
+    terms = replace(
+        _terms(call, tells_work=params.persist_extended_history),
+        drops_turns=0 if params.last_turn_id is None else _turns_behind(path, params.last_turn_id),
     )
+    with _begun():
+        thread = await call.server.threads.fork(
+            config, path, source=call.server.source, rules=loaded_rules(config), terms=terms
+        )
     facts = ThreadFacts.of(config, source=call.server.source)
     facts.forked_from_id = meta.id
     facts.preview = first_words(path)
@@ -103,6 +109,15 @@ async def fork(caller: Caller, params: ThreadForkParams) -> Json:
     if thread.rollout_path is None and not params.exclude_turns:
         told["turns"] = thread_views.turns_told(path, None)
     return _announced(call, live, told)
+
+
+@contextmanager
+def _begun() -> Iterator[None]:
+    """A thread that cannot begin is a failure of the server's, not of the request."""
+    try:
+        yield
+    except NotBegun as error:
+        raise RpcError(f"error creating thread: Fatal error: {error}", code=INTERNAL_ERROR) from None
 
 
 def _turns_behind(path: str, turn_id: str) -> int:

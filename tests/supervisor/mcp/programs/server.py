@@ -61,7 +61,7 @@ def initialize(request_id: object, params: dict[str, Any]) -> None:
     elif FAULT == "hangs":
         time.sleep(600)
     else:
-        capabilities = {"resources": {}} if FAULT == "toolless" else {"tools": {}, "resources": {}}
+        capabilities: dict[str, Any] = {"resources": {}} if FAULT == "toolless" else {"tools": {}, "resources": {}}
         known = {"protocolVersion": params["protocolVersion"], "capabilities": capabilities}
         put({"id": request_id, "result": {**known, "serverInfo": {"name": "fake", "version": "1"}}})
 
