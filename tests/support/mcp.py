@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from pycodex.supervisor.config.mcp_servers import McpServer, StdioServer
+from support.engine import Place
 from support.tree import ROOT
 
-PROGRAM = ROOT / "tests" / "supervisor" / "mcp" / "programs" / "server.py"
+PROGRAM = ROOT / "tests" / "support" / "mcp_program.py"
 
 
 def server(fault: str = "", *, name: str = "s", notes: Path | None = None, **settings: Any) -> McpServer:
@@ -54,3 +55,9 @@ def _state(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except OSError:
         return ""
+
+
+def add_servers(place: Place, *tables: str) -> None:
+    """To the configuration of an engine that is running already; it is read again for every thread."""
+    path = place.home / "config.toml"
+    path.write_text(path.read_text(encoding="utf-8") + "\n".join(tables), encoding="utf-8")
