@@ -63,6 +63,7 @@ class HttpLink:
         self._env = env
         self._headers: dict[str, str] = {}
         self._session_id: str | None = None
+        self._is_over = False
         self._open: dict[int, trio.CancelScope] = {}
         self._posts = trio.CapacityLimiter(MOST_OPEN_POSTS)
         self._inlet, self._messages = trio.open_memory_channel[Incoming](MOST_WAITING_MESSAGES)
@@ -75,11 +76,14 @@ class HttpLink:
                     task_status.started()
                     await trio.sleep_forever()
             finally:
+                self._is_over = True
                 self._inlet.close()
                 await self._say_goodbye()
 
     async def send(self, message: Json) -> None:
         """A request is on its way then, anything else has arrived: their order is kept."""
+        if self._is_over:
+            raise ConnectionLost
         if "id" in message and "method" in message:
             self._nursery.start_soon(self._ask, message)
             return
@@ -90,7 +94,7 @@ class HttpLink:
             raise ConnectionLost(self._unsent(failure)) from None
 
     def put(self, message: Json) -> None:
-        if self._posts.available_tokens:
+        if self._posts.available_tokens and not self._is_over:
             self._nursery.start_soon(self._try_to_send, message)
 
     async def receive(self) -> Incoming | None:

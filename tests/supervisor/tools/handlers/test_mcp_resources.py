@@ -10,7 +10,7 @@ from support.mcp import add_servers, table
 ONE = {"uri": "memo://1", "name": "one"}
 
 
-async def asked(place: Place, *given: tuple[str, object]) -> list[str]:
+async def asked(place: Place, *given: tuple[str, dict[str, str]]) -> list[str]:
     asked = [Reply(parts=call(name, arguments, f"c{number}")) for number, (name, arguments) in enumerate(given)]
     async with open_app_server(place, [*asked, Reply(parts=say("done"))]) as scratch:
         add_servers(place, table("s"), table("t"), table("broken", "dies"))
