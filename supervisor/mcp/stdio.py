@@ -35,6 +35,7 @@ ENDING_S = 3.0
 MOST_LOGGED_BYTES = 2048
 """Of a line that it writes for people."""
 _BLOCK_BYTES = 64 << 10
+_BURIAL_PAUSE_S = 0.01
 _KEEPER_ENV = {"PATH": "/usr/bin:/bin"}
 _KEEPER = (
     "import sys;p=sys.argv[1];p in sys.path or sys.path.insert(0,p);"
@@ -239,9 +240,9 @@ async def _end(process: trio.Process, channel: trio.SocketStream, pid: int) -> N
     if not await _ended_within(process, ENDING_S) or process.returncode != 0:
         # Somebody has killed the keeper, or it is stuck: the server's group is all that we know.
         process.kill()
-        if pid:
-            _kill_group(pid)
         await _ended_within(process, math.inf)
+        if pid:
+            await _kill_group(pid)
     for stream in (process.stdout, process.stderr):
         if stream is not None:
             await trio.aclose_forcefully(stream)
@@ -253,9 +254,22 @@ async def _ended_within(process: trio.Process, seconds: float) -> bool:
     return process.returncode is not None
 
 
-def _kill_group(pid: int) -> None:
+async def _kill_group(pid: int) -> None:
+    """Where we inherit orphans, its leader is ours to bury."""
     try:
         os.killpg(pid, signal.SIGKILL)
     except OSError:
         # Gone already.
-        pass
+        return
+    with trio.move_on_after(ENDING_S):
+        while True:
+            if _is_buried(pid):
+                return
+            await trio.sleep(_BURIAL_PAUSE_S)
+
+
+def _is_buried(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return True

@@ -45,18 +45,9 @@ class RegularTurn:
         self._beginning = beginning
         self._has_called_tools = False
         self._journal = state.journal
+        self._interrupt = interrupt
         self._specs: list[ToolSpec] = []
         self._sampler: Sampler | None = None
-        self._scope = ToolScope(
-            turn=turn,
-            emit=state.journal.tell,
-            services=state.tools,
-            warn=self._warn_model,
-            note=self._note_for_model,
-            interrupt=interrupt,
-            answer_to=state.pending.answer_to,
-            changes=TurnChanges(),
-        )
 
     async def run(self) -> None:
         window = self.turn.model_info.effective_context_window
@@ -150,8 +141,18 @@ class RegularTurn:
             await state.tools.mcp.settled()
         offer = offered(turn, state.tools)
         self._specs = [tool.spec(turn) for tool in offer.shown]
+        scope = ToolScope(
+            turn=turn,
+            emit=state.journal.tell,
+            services=state.tools,
+            warn=self._warn_model,
+            note=self._note_for_model,
+            interrupt=self._interrupt,
+            answer_to=state.pending.answer_to,
+            changes=TurnChanges(),
+        )
         source = state.client.turn(TurnMetadata(turn).header)
-        return Sampler(state, turn, source, ToolSet(Router(offer.shown, offer.hidden), self._scope))
+        return Sampler(state, turn, source, ToolSet(Router(offer.shown, offer.hidden), scope))
 
     async def _heard_more(self) -> bool:
         """Take in what was said meanwhile; whether anything was."""

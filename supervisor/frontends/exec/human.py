@@ -98,14 +98,8 @@ class HumanRenderer:
                 self._lines(self._style.paint("file update:", MAGENTA), self._clean(event.unified_diff))
             case ViewImageToolCall():
                 self._lines(f"{self._style.paint('viewed image', MAGENTA)} {self._clean(event.path)}")
-            case McpStartupUpdate():
-                self._server_starts(event)
-            case McpStartupComplete():
-                self._servers_started(event)
-            case McpToolCallBegin():
-                self._lines(f"{self._style.paint('tool', MAGENTA)} {self._invocation(event)}")
-            case McpToolCallEnd():
-                self._server_answered(event)
+            case McpStartupUpdate() | McpStartupComplete() | McpToolCallBegin() | McpToolCallEnd():
+                self._about_servers(event)
             case WebSearchBegin():
                 self._lines("🌐 Searching the web...")
             case WebSearchEnd():
@@ -152,6 +146,17 @@ class HumanRenderer:
         if not self._told_servers:
             self._told_servers = True
             self._lines(f"{self._style.paint('mcp startup:', CYAN)} no servers")
+
+    def _about_servers(self, event: McpStartupUpdate | McpStartupComplete | McpToolCallBegin | McpToolCallEnd) -> None:
+        match event:
+            case McpStartupUpdate():
+                self._server_starts(event)
+            case McpStartupComplete():
+                self._servers_started(event)
+            case McpToolCallBegin():
+                self._lines(f"{self._style.paint('tool', MAGENTA)} {self._invocation(event)}")
+            case McpToolCallEnd():
+                self._server_answered(event)
 
     def _server_starts(self, event: McpStartupUpdate) -> None:
         self._told_servers = True
