@@ -80,19 +80,33 @@ class McpConnections:
 
     def open(self, servers: Mapping[str, McpServer]) -> None:
         """Start all that are enabled, each by itself."""
-        self._all_settled = trio.Event()
         self._kept = {name: _Kept(server) for name, server in servers.items() if server.enabled}
-        for kept in self._kept.values():
+        self._start(list(self._kept.values()))
+
+    def _start(self, starting: list[_Kept]) -> None:
+        self._all_settled = trio.Event()
+        for kept in starting:
             self._tell(kept.state)
             self._start_soon(self._keep, kept)
-        self._start_soon(self._watch_starts, list(self._kept.values()))
+        self._start_soon(self._watch_starts, list(self._kept.values()), self._all_settled)
 
     async def settled(self) -> None:
-        """Until every server is ready or has failed; with those that were asked for meanwhile."""
+        """Until every server is ready or has failed: for a turn that begins.
+
+        Those that were asked for meanwhile take the place of the others; one that was ready and has ended since is
+        started once more.
+        """
         if self._successors is not None:
             servers, self._successors = self._successors, None
             await self.close()
             self.open(servers)
+        ended = [kept for kept in self._kept.values() if kept.client is not None and kept.client.gone.is_set()]
+        if ended:
+            for kept in ended:
+                await kept.over.wait()
+            again = {kept.server.name: _Kept(kept.server) for kept in ended}
+            self._kept |= again
+            self._start(list(again.values()))
         await self._all_settled.wait()
 
     def replace(self, servers: Mapping[str, McpServer]) -> None:
@@ -183,11 +197,11 @@ class McpConnections:
             kept.settled.set()
             self._tell(state)
 
-    async def _watch_starts(self, all_kept: list[_Kept]) -> None:
+    async def _watch_starts(self, all_kept: list[_Kept], all_settled: trio.Event) -> None:
         for kept in all_kept:
             await kept.settled.wait()
         self._tell_all([kept.state for kept in all_kept])
-        self._all_settled.set()
+        all_settled.set()
 
 
 def _told(server: McpServer, failure: McpFailure) -> str:

@@ -31,6 +31,10 @@ _STREAM = "text/event-stream"
 logger = logging.getLogger("pycodex.mcp")
 
 
+class _SessionEnded(ConnectionLost):
+    """The server does not know us any more: nothing more can be said in this session."""
+
+
 def sent_headers(name: str, server: HttpServer, env: Mapping[str, str]) -> dict[str, str]:
     """What every message carries of the configuration's. Raises McpFailure where a token is missing."""
     headers = dict(server.http_headers)
@@ -147,6 +151,9 @@ class HttpLink:
                 del self._open[request_id]
             # Does nothing where the response has come.
             await self._inlet.send(Undelivered(request_id, failure))
+        if isinstance(failure, _SessionEnded):
+            self._session_id = None
+            self._nursery.cancel_scope.cancel()
 
     async def _take_answer(self, answer: Answer, request_id: int) -> None:
         await self._check_status(answer)
@@ -165,7 +172,7 @@ class HttpLink:
         if answer.status == _UNAUTHORISED:
             raise NotLoggedIn(f"The {self._name} MCP server is not logged in. Run `codex mcp login {self._name}`.")
         if answer.status == _NOT_FOUND and self._session_id is not None:
-            raise ConnectionLost("the server has ended the session")
+            raise _SessionEnded("the server has ended the session")
         if not 200 <= answer.status < 300:
             said = await answer.text(most_bytes=MOST_TOLD_CHARS, seconds=LAST_WORDS_S)
             raise McpFailure(f"unexpected status {answer.status} of {shown_url(self._url)}: {said}".rstrip(": "))

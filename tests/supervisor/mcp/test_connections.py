@@ -98,6 +98,23 @@ async def test_others_take_their_place_with_the_next_turn(tmp_path: Path) -> Non
         assert told.ends == [[("a", "ready")], [("b", "ready")]]
 
 
+async def test_a_server_that_has_ended_is_started_once_more_with_the_next_turn(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    servers = (server(name="a"), server(name="bad", fault="refuses"), server(notes=notes))
+    async with opened(*servers) as (connections, told):
+        await connections.settled()
+        with pytest.raises(McpFailure):
+            await connections.call_tool("s", "die", {})
+        await connections.client("s").gone.wait()
+        first = pids(notes)
+        told.states.clear()
+        await connections.settled()
+        assert await connections.call_tool("s", "echo", {})
+        assert told.states == [("s", "starting"), ("s", "ready")]
+        assert (alive(first), len(pids(notes))) == ([], 2)
+        assert [client.server.name for client in connections.clients()] == ["a", "s"]
+
+
 async def test_closing_gives_up_starts_and_ends_everybody(tmp_path: Path) -> None:
     slow, ready = tmp_path / "slow", tmp_path / "ready"
     servers = (server(name="slow", fault="hangs", notes=slow), server(name="ready", notes=ready))

@@ -90,7 +90,6 @@ async def test_a_place_where_nobody_is() -> None:
     ("fault", "text"),
     [
         ("status", "unexpected status 500 of {url}: out of order"),
-        ("expired", "the server has ended the session"),
         ("cut", "the server's answer ended before the response"),
         ("page", "Unexpected content type: text/html"),
         ("huge", "the server sent a message of more than 33554432 bytes"),
@@ -102,6 +101,17 @@ async def test_answers_that_are_none_fail_the_call_alone(fault: str, text: str) 
             with pytest.raises(McpFailure, match=exactly(text.format(url=told.url))):
                 await client.call_tool("echo", {})
             assert await client.resources() == []
+
+
+async def test_a_session_that_the_server_has_ended_ends_the_connection() -> None:
+    with serve_mcp(fault="expired") as told:
+        async with connected(web(told), env=ENV) as client:
+            with pytest.raises(McpFailure, match=exactly("the server has ended the session")):
+                await client.call_tool("echo", {})
+            await client.gone.wait()
+            with pytest.raises(McpFailure, match=exactly("Transport closed")):
+                await client.call_tool("echo", {})
+    assert "DELETE" not in told.heard()
 
 
 async def test_an_answer_that_does_not_come_is_not_waited_for() -> None:
