@@ -82,6 +82,23 @@ def file_change(item_id: str, changes: Mapping[str, Mapping[str, Any]], *, statu
     return {"id": item_id, "type": "file_change", "changes": told, "status": status}
 
 
+def mcp_tool_call(
+    item_id: str, invocation: Mapping[str, Any], *, status: str, result: Mapping[str, Any] | None = None
+) -> ExecItem:
+    """`invocation` and `result` as the events of a call have them."""
+    answered, error = (result or {}).get("Ok"), (result or {}).get("Err")
+    return {
+        "id": item_id,
+        "type": "mcp_tool_call",
+        **{name: invocation[name] for name in ("server", "tool", "arguments")},
+        "result": None
+        if answered is None
+        else {"content": answered["content"], "structured_content": answered.get("structuredContent")},
+        "error": None if error is None else {"message": error},
+        "status": status,
+    }
+
+
 def web_search(call_id: str, query: str, action: Mapping[str, Any]) -> ExecItem:
     return {"id": call_id, "type": "web_search", "query": query, "action": action}
 

@@ -33,8 +33,8 @@ from pycodex.supervisor.context.history import History
 from pycodex.supervisor.model.catalog import unknown_model_warning
 from pycodex.supervisor.model.client import ModelClient
 from pycodex.supervisor.model.headers import Identity
-from pycodex.supervisor.model.http import Http, open_http
 from pycodex.supervisor.model.usage import UsageLedger
+from pycodex.supervisor.net.http import Http, open_http
 from pycodex.supervisor.policy.approvals import Approvals
 from pycodex.supervisor.policy.rules import Rules
 from pycodex.supervisor.rollout.thread_files import forked_file, goal_in, new_file, replayed
@@ -62,6 +62,8 @@ from pycodex.supervisor.workspace.git import git_facts
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item
     from pycodex.supervisor.auth.web import WebAnswer, WebRequest
+    from pycodex.supervisor.config.mcp_servers import McpServer
+    from pycodex.supervisor.mcp.connections import McpConnections
     from pycodex.supervisor.rollout.listing import Filters, Page
     from pycodex.supervisor.rollout.reader import Replayed
 
@@ -101,6 +103,15 @@ class CodexThread:
     async def ended(self) -> None:
         """Until nothing of it is left."""
         await self._session.over.wait()
+
+    def use_mcp_servers(self, servers: "Mapping[str, McpServer]", env: Mapping[str, str]) -> None:
+        """Other MCP servers from the next turn on."""
+        self._session.use_servers(servers, env)
+
+    @property
+    def mcp(self) -> "McpConnections | None":
+        """Its MCP servers, for calls that no model has asked for."""
+        return self._session.state.tools.mcp
 
     def steer_input(
         self, inputs: Sequence[UserInput], *, expected_turn_id: str | None = None, client_id: str | None = None
@@ -312,7 +323,10 @@ class ThreadManager:
                     if origin.is_copy:
                         _tell_context(session.state)
                     first = _first_events(config, model, origin)
-                    task_status.started(self._introduced(session, outbox, origin.file.path, events=first))
+                    thread = self._introduced(session, outbox, origin.file.path, events=first)
+                    if any(server.enabled for server in config.mcp_servers.values()):
+                        await session.open_servers(config.mcp_servers, self._env)
+                    task_status.started(thread)
                     has_begun = True
                     await session.run()
                 except Exception as error:

@@ -137,4 +137,11 @@ def test_engine_starts_without_the_parsers_of_policy() -> None:
     """They are loaded with the first command, and with the first file of rules."""
     loaded = modules_loaded_by("import pycodex.supervisor.frontends.exec.task")
     assert "pycodex.supervisor.tools.orchestrator" in loaded
+    assert loaded & {"pycodex.supervisor.mcp", "pycodex.supervisor.config.mcp_servers"} == set()
     assert loaded & {"tree_sitter", "tree_sitter_bash", "starlark", "pycodex.supervisor.policy.decision"} == set()
+
+
+def test_engine_of_the_app_server_starts_without_the_client_of_mcp() -> None:
+    """It is loaded with the first server that is configured."""
+    loaded = modules_loaded_by("import pycodex.supervisor.frontends.app_server.server")
+    assert {name for name in loaded if name.startswith("pycodex.supervisor.mcp")} == set()

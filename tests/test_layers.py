@@ -80,7 +80,7 @@ SUPERVISOR_LAYERS = (
     ("session",),
     ("context", "tools", "model", "rollout"),
     ("policy", "workers", "mcp", "workspace"),
-    ("config", "auth", "text", "prompts"),
+    ("config", "auth", "net", "text", "prompts"),
     ("version",),
 )
 RANK = {name: rank for rank, layer in enumerate(SUPERVISOR_LAYERS) for name in layer}

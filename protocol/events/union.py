@@ -6,6 +6,13 @@ from pycodex.protocol.events.error import BackgroundEvent, DeprecationNotice, Er
 from pycodex.protocol.events.exec import ExecCommandBegin, ExecCommandEnd, ExecCommandOutputDelta, TerminalInteraction
 from pycodex.protocol.events.goal import GoalCleared, GoalRefused, GoalRestored, GoalUpdated
 from pycodex.protocol.events.image import ViewImageToolCall
+from pycodex.protocol.events.mcp import (
+    ElicitationRequest,
+    McpStartupComplete,
+    McpStartupUpdate,
+    McpToolCallBegin,
+    McpToolCallEnd,
+)
 from pycodex.protocol.events.message import (
     AgentMessage,
     AgentMessageContentDelta,
@@ -52,6 +59,7 @@ AnyEvent = (
     | DeprecationNotice
     | DynamicToolCallRequest
     | DynamicToolCallResponse
+    | ElicitationRequest
     | EnteredReviewMode
     | ErrorEvent
     | ExecApprovalRequest
@@ -65,6 +73,10 @@ AnyEvent = (
     | GoalUpdated
     | ItemCompleted
     | ItemStarted
+    | McpStartupComplete
+    | McpStartupUpdate
+    | McpToolCallBegin
+    | McpToolCallEnd
     | ModelReroute
     | PatchApplyBegin
     | PatchApplyEnd

@@ -261,8 +261,8 @@ async def _attempt(
     from pycodex.supervisor.auth.stores import store_of
     from pycodex.supervisor.config.dotenv import with_dotenv
     from pycodex.supervisor.model.headers import DEFAULT_ORIGINATOR, identity_of
-    from pycodex.supervisor.model.http import open_http
     from pycodex.supervisor.model.web import sender
+    from pycodex.supervisor.net.http import open_http
 
     env = with_dotenv(os.environ, config.codex_home)
     identity = identity_of(env, originator=DEFAULT_ORIGINATOR, client=_CLIENT)

@@ -5,7 +5,7 @@ Owns the names of its fields and what they mean; where each comes from is decide
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pycodex.protocol.confinement import Limits
 from pycodex.protocol.permissions import DANGER_FULL_ACCESS, Permissions
@@ -13,6 +13,9 @@ from pycodex.supervisor.config.early import Settings
 from pycodex.supervisor.config.provider import Provider
 from pycodex.supervisor.config.required_rules import RequiredRule
 from pycodex.supervisor.config.shell_environment import ShellEnvironmentPolicy
+
+if TYPE_CHECKING:
+    from pycodex.supervisor.config.mcp_servers import McpServer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +103,8 @@ class Config:
     allowed_web_search: tuple[str, ...]
     web_search_options: Mapping[str, Any]
     """The table `[tools.web_search]`."""
+    mcp_servers: "Mapping[str, McpServer]"
+    """By name, sorted; also those that are disabled."""
     features: frozenset[str]
     agents_max_threads: int
     agents_max_depth: int

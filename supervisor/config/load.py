@@ -6,7 +6,7 @@ told. `layers` reads and checks, `defaults` fills in; this module only chooses.
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pycodex.protocol.errors import UserFacing
 from pycodex.protocol.permissions import DANGER_FULL_ACCESS, READ_ONLY, WORKSPACE_WRITE, FsRule, Permissions
@@ -18,6 +18,9 @@ from pycodex.supervisor.config.layers import Layered, load_layers
 from pycodex.supervisor.config.shell_environment import policy_from
 from pycodex.supervisor.config.trust import UNTRUSTED
 from pycodex.supervisor.config.unknown_keys import unknown_key_warnings
+
+if TYPE_CHECKING:
+    from pycodex.supervisor.config.mcp_servers import McpServer
 
 _LEAST_BACKGROUND_TERMINAL_MS = 5_000
 
@@ -101,7 +104,16 @@ class _Choice:
             "allowed_web_search": requirements.allowed_web_search(self.demanded.web_search_modes),
             "web_search_options": self._web_search_options(),
             "shell_environment_policy": policy_from(self.said("shell_environment_policy") or {}),
+            "mcp_servers": self._mcp_servers(),
         }
+
+    def _mcp_servers(self) -> "dict[str, McpServer]":
+        tables = self.said("mcp_servers")
+        if not tables:
+            return {}
+        from pycodex.supervisor.config.mcp_servers import mcp_servers
+
+        return mcp_servers(tables, allowed=self.demanded.mcp_servers, allowed_by=self.demanded.source)
 
     def _permissions(self) -> Permissions:
         roots = [anchored(path, self.cwd, self.env) for path in self.flags.add_dirs]

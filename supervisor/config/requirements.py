@@ -53,6 +53,8 @@ class Requirements(NamedTuple):
     web_search_modes: Allowed | None = None
     features: Mapping[str, bool] = MappingProxyType({})
     rules: tuple[RequiredRule, ...] = ()
+    mcp_servers: Mapping[str, Any] | None = None
+    """The servers that may be used, by name, each with its `identity`."""
     source: str = ""
 
 
@@ -84,6 +86,7 @@ def read_requirements(system_dir: str, managed: Layer | None) -> Requirements:
         web_search_modes=allowed("allowed_web_search_modes"),
         features=said.get("features", {}),
         rules=required_rules(said.get("rules"), path),
+        mcp_servers=said.get("mcp_servers"),
         source=path,
     )
 

@@ -19,11 +19,9 @@ from pycodex.supervisor.model.compacted import read_compacted
 from pycodex.supervisor.model.events import EventReader
 from pycodex.supervisor.model.failures import status_failed, stream_broke
 from pycodex.supervisor.model.headers import Identity, RequestFacts, request_headers
-from pycodex.supervisor.model.http import Answer, Http, NetworkFailure
 from pycodex.supervisor.model.rate_limits import snapshots_in
 from pycodex.supervisor.model.request import BodyEncoder, Prompt
 from pycodex.supervisor.model.retry import backoff, budget
-from pycodex.supervisor.model.sse import EventTooLarge, SseDecoder
 from pycodex.supervisor.model.stream import (
     Completed,
     ModelFailure,
@@ -32,6 +30,8 @@ from pycodex.supervisor.model.stream import (
     ServerModel,
     StreamEvent,
 )
+from pycodex.supervisor.net.http import Answer, Http, NetworkFailure
+from pycodex.supervisor.net.sse import EventTooLarge, SseDecoder
 
 OPENAI_NAME = "OpenAI"
 OPENAI_URL = "https://api.openai.com/v1"

@@ -8,8 +8,8 @@ import json
 import trio
 
 from pycodex.supervisor.model.failures import stream_broke
-from pycodex.supervisor.model.http import Answer, NetworkFailure
 from pycodex.supervisor.model.stream import ModelFailure
+from pycodex.supervisor.net.http import Answer, NetworkFailure
 
 MOST_BYTES = 64 << 20
 

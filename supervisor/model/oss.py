@@ -18,7 +18,7 @@ from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.config.provider import Provider
 from pycodex.supervisor.config.providers import LMSTUDIO, OLLAMA
 from pycodex.supervisor.model.failures import status_text
-from pycodex.supervisor.model.http import Answer, Http, NetworkFailure
+from pycodex.supervisor.net.http import Answer, Http, NetworkFailure
 
 NO_OLLAMA = (
     "No running Ollama server detected. Start it with: `ollama serve` (after installing). "

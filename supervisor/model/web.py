@@ -5,7 +5,7 @@ Owns how much of an answer is read, and how long it may take. Takes and gives th
 
 from pycodex.supervisor.auth.web import Send, Unreachable, WebAnswer, WebRequest
 from pycodex.supervisor.model.headers import Identity
-from pycodex.supervisor.model.http import Http, NetworkFailure
+from pycodex.supervisor.net.http import Http, NetworkFailure
 
 ANSWER_S = 20.0
 _MOST_ANSWER_BYTES = 1 << 20

@@ -34,6 +34,7 @@ SHOWN_EVENTS = frozenset(
         "exec_command_end",
         "exited_review_mode",
         "item_completed",
+        "mcp_tool_call_end",
         "patch_apply_end",
         "view_image_tool_call",
         "web_search_end",

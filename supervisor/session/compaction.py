@@ -5,7 +5,7 @@ is asked to write a summary. Until the new history is there the old one stays: w
 failure, has lost nothing. When it is time is decided elsewhere.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +35,15 @@ ACCURACY_WARNING = (
 
 
 class Compaction:
-    """What it asks, it asks of the turn's model; `specs` are the tools of the turn."""
+    """What it asks, it asks of the turn's model; `specs` gives the tools of the turn, if anybody wants to know."""
 
-    def __init__(self, state: ThreadState, turn: TurnContext, source: TurnSource, specs: list[dict[str, Any]]) -> None:
+    def __init__(
+        self,
+        state: ThreadState,
+        turn: TurnContext,
+        source: TurnSource,
+        specs: Callable[[], Awaitable[list[dict[str, Any]]]],
+    ) -> None:
         self._state = state
         self._turn = turn
         self._source = source
@@ -125,7 +131,7 @@ class Compaction:
         instructions = self._state.around.base_instructions
         asked.drop_last_outputs(self._turn.model_info.context_window, instructions)
         prompt = replace(
-            turn_prompt(self._state, self._turn, self._specs),
+            turn_prompt(self._state, self._turn, await self._specs()),
             input=asked.for_prompt(self._turn.model_info),
             output_schema=None,
         )

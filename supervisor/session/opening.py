@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pycodex.protocol.errors import UserFacing
 from pycodex.protocol.events.error import WarningEvent
 from pycodex.protocol.events.message import ItemCompleted, ItemStarted
 from pycodex.protocol.ids import new_turn_id
@@ -20,6 +21,10 @@ from pycodex.supervisor.session.journal import Journal
 
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item
+
+
+class NotBegun(UserFacing):
+    """A thread cannot begin as it is configured."""
 
 
 @dataclass(frozen=True, slots=True)

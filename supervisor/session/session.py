@@ -6,7 +6,8 @@ is its own affair; it must offer `kind`, `turn`, `run` and `abandon`.
 
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import trio
@@ -52,6 +53,8 @@ from pycodex.supervisor.session.turn import REGULAR, RegularTurn
 
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item
+    from pycodex.supervisor.config.mcp_servers import McpServer
+    from pycodex.supervisor.mcp.connections import McpConnections
     from pycodex.supervisor.session.tasks.user_shell import TypedBeside
 
 MAX_WAITING_OPS = 512
@@ -134,6 +137,27 @@ class Session:
     def active_turn_id(self) -> str | None:
         return self._active.task.turn.turn_id if self._active else None
 
+    async def open_servers(self, servers: "Mapping[str, McpServer]", env: Mapping[str, str]) -> None:
+        """Before the first wish: start its MCP servers. Raises UserFacing if one fails that is required."""
+        from pycodex.supervisor.session.mcp_desk import open_first
+
+        await open_first(self._servers(env), servers)
+
+    def use_servers(self, servers: "Mapping[str, McpServer]", env: Mapping[str, str]) -> None:
+        """Others from the next turn on."""
+        if servers or self.state.tools.mcp is not None:
+            self._servers(env).replace(servers)
+
+    def _servers(self, env: Mapping[str, str]) -> "McpConnections":
+        if self.state.tools.mcp is None:
+            from pycodex.supervisor.session.mcp_desk import connections_of
+
+            start_soon = self._nursery.start_soon
+            mcp = connections_of(self.state, env=env, start_soon=start_soon, turn_id=lambda: self.active_turn_id)
+            self.state.tools = replace(self.state.tools, mcp=mcp)
+            return mcp
+        return self.state.tools.mcp
+
     async def submit(self, op: Op) -> str:
         """Give it a wish; gives the id by which a turn that it starts is known. Raises UserFacing after its end."""
         wish_id = new_turn_id()
@@ -187,6 +211,8 @@ class Session:
         self._is_closing = True
         await self._interrupt()
         await self.state.tools.processes.end_all()
+        if self.state.tools.mcp is not None:
+            await self.state.tools.mcp.close()
         self.state.journal.tell(ShutdownComplete())
 
     async def _take_wishes(self) -> None:

@@ -31,9 +31,9 @@ from pycodex.supervisor.session.prompting import turn_prompt
 from pycodex.supervisor.session.sampling import Sampler, ToolSet
 from pycodex.supervisor.session.state import ThreadState
 from pycodex.supervisor.session.turn_metadata import TurnMetadata
-from pycodex.supervisor.tools.offered import offered
+from pycodex.supervisor.tools.offered import settled_offer
 from pycodex.supervisor.tools.router import Router
-from pycodex.supervisor.tools.tool import ToolScope
+from pycodex.supervisor.tools.tool import ToolScope, ToolSpec
 from pycodex.supervisor.workspace.turn_diff import TurnChanges
 
 if TYPE_CHECKING:
@@ -56,21 +56,11 @@ class RegularTurn:
         self._beginning = beginning
         self._has_called_tools = False
         self._journal = state.journal
-        offer = offered(turn, state.tools)
-        self._specs = [tool.spec(turn) for tool in offer.shown]
-        scope = ToolScope(
-            turn=turn,
-            emit=state.journal.tell,
-            services=state.tools,
-            warn=self._warn_model,
-            note=self._note_for_model,
-            interrupt=interrupt,
-            answer_to=state.pending.answer_to,
-            changes=TurnChanges(),
-        )
+        self._interrupt = interrupt
+        self._specs: list[ToolSpec] = []
+        self._sampler: Sampler | None = None
         self._meter = Meter(state, turn)
         self._source = state.client.turn(TurnMetadata(turn).header)
-        self._sampler = Sampler(state, turn, self._source, ToolSet(Router(offer.shown, offer.hidden), scope))
 
     async def run(self) -> None:
         window = self.turn.model_info.effective_context_window
@@ -100,7 +90,8 @@ class RegularTurn:
 
     def abandon(self) -> None:
         """Leave a consistent history behind after a cancelled `run`."""
-        self._sampler.abandon()
+        if self._sampler is not None:
+            self._sampler.abandon()
         self._keep_waiting_input()
 
     def _keep_waiting_input(self) -> None:
@@ -144,9 +135,10 @@ class RegularTurn:
     async def _work(self) -> str | None:
         """Ask the model until it waits for nothing more; gives what it said last."""
         state = self._state
+        sampler = await self._equipped()
         last_message: str | None = None
         while True:
-            sampled = await self._sampler.sample(self._prompt, max_retries=state.stream_max_retries)
+            sampled = await sampler.sample(self._prompt, max_retries=state.stream_max_retries)
             last_message = sampled.last_message or last_message
             self._has_called_tools |= sampled.called_tools
             self._take_items()
@@ -158,6 +150,30 @@ class RegularTurn:
             await self._hear()
             if is_used_up:
                 self._note_for_model(load.text("goal-budget"))
+
+    async def _equipped(self) -> Sampler:
+        """With the tools of the turn. Those of MCP servers are known once all of them have started, or failed to."""
+        if self._sampler is not None:
+            return self._sampler
+        state, turn = self._state, self.turn
+        offer = await settled_offer(turn, state.tools)
+        self._specs = [tool.spec(turn) for tool in offer.shown]
+        scope = ToolScope(
+            turn=turn,
+            emit=state.journal.tell,
+            services=state.tools,
+            warn=self._warn_model,
+            note=self._note_for_model,
+            interrupt=self._interrupt,
+            answer_to=state.pending.answer_to,
+            changes=TurnChanges(),
+        )
+        self._sampler = Sampler(state, turn, self._source, ToolSet(Router(offer.shown, offer.hidden), scope))
+        return self._sampler
+
+    async def _tool_specs(self) -> list[ToolSpec]:
+        await self._equipped()
+        return self._specs
 
     async def _hear(self) -> None:
         """Take in what was said meanwhile."""
@@ -189,7 +205,7 @@ class RegularTurn:
         return before if shrinks else None
 
     def _compaction(self, turn: TurnContext) -> Compaction:
-        return Compaction(self._state, turn, self._source, self._specs)
+        return Compaction(self._state, turn, self._source, self._tool_specs)
 
     def _still_needed(self) -> "list[Item]":
         """What the model knew of its surroundings and its goal, for one that goes on with its turn."""

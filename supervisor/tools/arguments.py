@@ -24,6 +24,8 @@ from pycodex.supervisor.tools.json_scanner import (
 
 Kind = Callable[[Scanner], Any]
 
+PARSE_ERROR = "failed to parse function arguments: "
+
 _REQUIRED: Any = object()
 
 
@@ -128,7 +130,7 @@ def _read(text: str, kind: Kind) -> Any:
         value = kind(scanner)
         scanner.finish()
     except Malformed as error:
-        raise BadArguments(f"failed to parse function arguments: {error}") from None
+        raise BadArguments(f"{PARSE_ERROR}{error}") from None
     return value
 
 

@@ -39,11 +39,19 @@ class Offer:
     """Those that answer all the same."""
 
 
+async def settled_offer(turn: TurnContext, services: ToolServices) -> Offer:
+    """Once all MCP servers have started, or failed to: only then their tools are known."""
+    if services.mcp is not None:
+        await services.mcp.settled()
+    return offered(turn, services)
+
+
 def offered(turn: TurnContext, services: ToolServices) -> Offer:
     clients = _client_tools(services)
     deferred = tuple(tool for tool in clients if tool.is_deferred)
     ours = (
         *_command_tools(turn, services),
+        *_resource_tools(services),
         UpdatePlan(),
         *_goal_tool(services),
         *((RequestUserInput(),) if services.asks_person else ()),
@@ -52,6 +60,7 @@ def offered(turn: TurnContext, services: ToolServices) -> Offer:
         *_experimental_tools(turn),
         *_web_search(turn, services),
         ViewImage(),
+        *_mcp_tools(services),
     )
     aliases = () if shell_type(turn) == NO_SHELL else tuple(_Alias(name, services) for name in ALIASES)
     # Two tools of one name could not be told apart: the client's takes the place of ours.
@@ -152,6 +161,24 @@ def _web_search(turn: TurnContext, services: ToolServices) -> Iterator[Tool]:
     mode = services.web_search_mode(turn.permissions.mode)
     if mode != DISABLED:
         yield WebSearch(mode, services.web_search_options)
+
+
+def _resource_tools(services: ToolServices) -> Iterator[Tool]:
+    if services.mcp is not None and services.mcp.has_servers:
+        from pycodex.supervisor.tools.handlers.mcp_resources import (
+            ListMcpResources,
+            ListMcpResourceTemplates,
+            ReadMcpResource,
+        )
+
+        yield from (ListMcpResources(), ListMcpResourceTemplates(), ReadMcpResource())
+
+
+def _mcp_tools(services: ToolServices) -> Iterator[Tool]:
+    if services.mcp is not None:
+        from pycodex.supervisor.tools.handlers.mcp_tool import McpToolHandler
+
+        yield from (McpToolHandler(name, tool) for name, tool in services.mcp.tools().items())
 
 
 def _client_tools(services: ToolServices) -> "tuple[DynamicTool, ...]":

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pycodex.protocol.confinement import Limits
 from pycodex.supervisor.policy.approvals import Approvals
@@ -10,6 +10,9 @@ from pycodex.supervisor.tools.dynamic_tools import Declaration
 from pycodex.supervisor.tools.login_shells import LoginShells
 from pycodex.supervisor.tools.processes import Processes
 from pycodex.supervisor.workers.late_pool import PoolSource
+
+if TYPE_CHECKING:
+    from pycodex.supervisor.mcp.connections import McpConnections
 
 
 class GoalDesk(Protocol):
@@ -50,3 +53,5 @@ class ToolServices:
     asks_person: bool = True
     """Whether the model may put questions to the person; one that works for another thread may not."""
     goals: GoalDesk | None = None
+    mcp: "McpConnections | None" = None
+    """None: no server is configured."""

@@ -18,8 +18,8 @@ from support.tree import ROOT
 INTEROP = ROOT.parent / "shared" / "interop"
 HERE = ROOT / "tests" / "interop"
 TOPICS = (
-    *("cli-", "compact-", "config-", "context-", "exec-", "human-", "model-", "patch-", "plan-", "policy-", "review-"),
-    *("rpc-", "rules-", "sandbox-", "session-", "shell-", "view-"),
+    *("cli-", "compact-", "config-", "context-", "exec-", "human-", "mcp-", "model-", "patch-", "plan-", "policy-"),
+    *("review-", "rpc-", "rules-", "sandbox-", "session-", "shell-", "view-"),
 )
 LONGEST_S = 110
 COMPARED = ("runs", "files", "model", "session", "home_files", "home_names")

@@ -15,10 +15,10 @@ from pycodex.supervisor.config.provider import Provider
 from pycodex.supervisor.model.catalog import Catalog
 from pycodex.supervisor.model.client import ModelClient
 from pycodex.supervisor.model.headers import identity_of
-from pycodex.supervisor.model.http import open_http
 from pycodex.supervisor.model.request import Prompt
 from pycodex.supervisor.model.stream import StreamEvent, TurnSource
 from pycodex.supervisor.model.web import sender
+from pycodex.supervisor.net.http import open_http
 
 NO_HOME = "/nonexistent"
 THREAD_ID = "0199a213-81c0-7800-8aa1-bbab2a035a53"

@@ -175,5 +175,24 @@ def dynamic_tool_call(event: Mapping[str, Any]) -> Json:
     }
 
 
+def mcp_tool_call(event: Mapping[str, Any]) -> Json:
+    """Of the event that tells its beginning or its end."""
+    result = event.get("result")
+    answered, error = (result or {}).get("Ok"), (result or {}).get("Err")
+    has_failed = error is not None or (answered or {}).get("isError") is True
+    return {
+        "type": "mcpToolCall",
+        "id": event["call_id"],
+        **{name: event["invocation"][name] for name in ("server", "tool")},
+        "status": IN_PROGRESS if result is None else FAILED if has_failed else COMPLETED,
+        "arguments": event["invocation"].get("arguments"),
+        "result": None
+        if answered is None
+        else {"content": answered["content"], "structuredContent": answered.get("structuredContent")},
+        "error": None if error is None else {"message": error},
+        "durationMs": None if result is None else milliseconds(event["duration"]),
+    }
+
+
 def milliseconds(duration: Mapping[str, int]) -> int:
     return duration["secs"] * 1000 + duration["nanos"] // 1_000_000

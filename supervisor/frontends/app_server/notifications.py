@@ -13,6 +13,7 @@ from pycodex.protocol.events import (
     error,
     goal,
     image,
+    mcp,
     message,
     patch,
     plan,
@@ -256,6 +257,20 @@ def _dynamic_tool_ended(telling: Telling, event: dynamic_tool.DynamicToolCallRes
     return [*telling.item_completed(items.dynamic_tool_call(event.to_wire()), turn_id=event.turn_id)]
 
 
+def _server_starts(telling: Telling, event: mcp.McpStartupUpdate) -> list[Told]:
+    state, why = event.status["state"], event.status.get("error")
+    params = {"threadId": telling.thread_id, "name": event.server, "status": state, "error": why}
+    return [Notice("mcpServer/startupStatus/updated", params)]
+
+
+def _server_called(telling: Telling, event: mcp.McpToolCallBegin) -> list[Told]:
+    return [*telling.item_started(items.mcp_tool_call(event.to_wire()))]
+
+
+def _server_answered(telling: Telling, event: mcp.McpToolCallEnd) -> list[Told]:
+    return [*telling.item_completed(items.mcp_tool_call(event.to_wire()), turn_id=telling.turn_of(event.call_id))]
+
+
 _TABLE: dict[type, Callable[[Telling, Any], list[Told]]] = {
     turn.TaskStarted: _task_started,
     turn.TaskComplete: _task_complete,
@@ -292,6 +307,10 @@ _TABLE: dict[type, Callable[[Telling, Any], list[Told]]] = {
     error.DeprecationNotice: _deprecation,
     dynamic_tool.DynamicToolCallRequest: questions_asked.dynamic_tool_call,
     dynamic_tool.DynamicToolCallResponse: _dynamic_tool_ended,
+    mcp.McpStartupUpdate: _server_starts,
+    mcp.McpToolCallBegin: _server_called,
+    mcp.McpToolCallEnd: _server_answered,
+    mcp.ElicitationRequest: questions_asked.elicitation,
     question.RequestUserInput: questions_asked.user_input,
     approval.ExecApprovalRequest: questions_asked.command_approval,
     approval.ApplyPatchApprovalRequest: questions_asked.patch_approval,

@@ -9,6 +9,7 @@ from typing import Any
 from pycodex.protocol.approvals import ABORT, APPROVED, APPROVED_FOR_SESSION, DENIED, Decision
 from pycodex.protocol.events.approval import ApplyPatchApprovalRequest, ExecApprovalRequest
 from pycodex.protocol.events.dynamic_tool import DynamicToolCallRequest
+from pycodex.protocol.events.mcp import ElicitationRequest
 from pycodex.protocol.events.question import RequestUserInput
 from pycodex.supervisor.frontends.app_server import items
 from pycodex.supervisor.frontends.app_server.telling import (
@@ -24,6 +25,7 @@ COMMAND_APPROVAL = "item/commandExecution/requestApproval"
 PATCH_APPROVAL = "item/fileChange/requestApproval"
 USER_INPUT = "item/tool/requestUserInput"
 TOOL_CALL = "item/tool/call"
+ELICITATION = "mcpServer/elicitation/request"
 
 _DECISIONS = {"accept": APPROVED, "acceptForSession": APPROVED_FOR_SESSION, "decline": DENIED, "cancel": ABORT}
 _DECISION_WORDS = {answer: word for word, answer in _DECISIONS.items()}
@@ -77,6 +79,16 @@ def user_input(telling: Telling, event: RequestUserInput) -> list[Told]:
     return [Question(method=USER_INPUT, params=params, call_id=event.call_id, waits_on=ON_USER_INPUT)]
 
 
+def elicitation(telling: Telling, event: ElicitationRequest) -> list[Told]:
+    params = {
+        "threadId": telling.thread_id,
+        "turnId": event.turn_id,
+        "serverName": event.server_name,
+        **event.request,
+    }
+    return [Question(method=ELICITATION, params=params, call_id=event.id, waits_on=ON_APPROVAL)]
+
+
 def dynamic_tool_call(telling: Telling, event: DynamicToolCallRequest) -> list[Told]:
     params = {
         "threadId": telling.thread_id,
@@ -104,6 +116,8 @@ def engine_answer_to_failure(method: str) -> Any:
         return DENIED
     if method == USER_INPUT:
         return {"answers": {}}
+    if method == ELICITATION:
+        return {"action": "cancel"}
     return {"contentItems": [{"type": "inputText", "text": _TOOL_FAILED}], "success": False}
 
 

@@ -148,6 +148,7 @@ _READERS: dict[str, Callable[[_Items, Mapping[str, Any]], None]] = {
     "exited_review_mode": lambda found, event: found.add(items.exited_review(found.next_id(), event)),
     "exec_command_end": lambda found, event: found.add(items.command(event)),
     "patch_apply_end": lambda found, event: found.add(items.file_change(event)),
+    "mcp_tool_call_end": lambda found, event: found.add(items.mcp_tool_call(event)),
     "dynamic_tool_call_request": lambda found, event: found.add(items.dynamic_tool_call(event)),
     "dynamic_tool_call_response": lambda found, event: found.add(items.dynamic_tool_call(event)),
 }

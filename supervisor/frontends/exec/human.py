@@ -4,6 +4,7 @@ Owns the layout. Takes events and functions that write text; knows no descriptor
 runs, so that its end can complete it; whatever else comes in between begins on a line of its own.
 """
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from pycodex.protocol.events.error import BackgroundEvent, DeprecationNotice, ErrorEvent, StreamError, WarningEvent
 from pycodex.protocol.events.exec import ExecCommandBegin, ExecCommandEnd
 from pycodex.protocol.events.image import ViewImageToolCall
+from pycodex.protocol.events.mcp import McpStartupComplete, McpStartupUpdate, McpToolCallBegin, McpToolCallEnd
 from pycodex.protocol.events.message import (
     AgentMessage,
     AgentReasoning,
@@ -101,6 +103,8 @@ class HumanRenderer:
                 self._lines(self._style.paint("file update:", MAGENTA), self._clean(event.unified_diff))
             case ViewImageToolCall():
                 self._lines(f"{self._style.paint('viewed image', MAGENTA)} {self._clean(event.path)}")
+            case McpStartupUpdate() | McpStartupComplete() | McpToolCallBegin() | McpToolCallEnd():
+                self._about_servers(event)
             case WebSearchBegin():
                 self._lines("🌐 Searching the web...")
             case WebSearchEnd():
@@ -147,6 +151,41 @@ class HumanRenderer:
         if not self._told_servers:
             self._told_servers = True
             self._lines(f"{self._style.paint('mcp startup:', CYAN)} no servers")
+
+    def _about_servers(self, event: McpStartupUpdate | McpStartupComplete | McpToolCallBegin | McpToolCallEnd) -> None:
+        match event:
+            case McpStartupUpdate():
+                self._server_starts(event)
+            case McpStartupComplete():
+                self._servers_started(event)
+            case McpToolCallBegin():
+                self._lines(f"{self._style.paint('tool', MAGENTA)} {self._invocation(event)}")
+            case McpToolCallEnd():
+                self._server_answered(event)
+
+    def _server_starts(self, event: McpStartupUpdate) -> None:
+        self._told_servers = True
+        error = event.status.get("error")
+        told = f"{event.server} {event.status['state']}" + (f": {error}" if error else "")
+        self._lines(f"{self._style.paint('mcp:', CYAN)} {self._clean(told)}")
+
+    def _servers_started(self, event: McpStartupComplete) -> None:
+        failed = [each["server"] for each in event.failed]
+        parts = (("ready", event.ready), ("failed", failed), ("cancelled", event.cancelled))
+        told = "; ".join(f"{word}: {', '.join(names)}" for word, names in parts if names)
+        self._lines(f"{self._style.paint('mcp startup:', CYAN)} {told or 'no servers'}")
+
+    def _invocation(self, event: McpToolCallBegin | McpToolCallEnd) -> str:
+        called = event.invocation
+        given = "" if called["arguments"] is None else _compact(called["arguments"])
+        return self._style.paint(self._clean(f"{called['server']}.{called['tool']}({given})"), BOLD)
+
+    def _server_answered(self, event: McpToolCallEnd) -> None:
+        word, colour = ("success", GREEN) if event.success else ("failed", RED)
+        title = self._style.paint(f" {word} in {shown_duration(event.duration)}:", colour)
+        answered = event.result.get("Ok")
+        output = str(event.result.get("Err")) if answered is None else _pretty(answered)
+        self._lines(f"{self._invocation(event)}{title}", self._style.paint(self._clean(first_lines(output)), DIM))
 
     def _command_began(self, event: ExecCommandBegin) -> None:
         self._close_line()
@@ -233,6 +272,14 @@ class HumanRenderer:
                 self._lines(paint(clean(event.message), DIM))
             case _:
                 pass
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _pretty(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def first_lines(output: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from pycodex.protocol import exec_jsonl as lines
 from pycodex.protocol.events.error import ErrorEvent, StreamError, WarningEvent
 from pycodex.protocol.events.exec import ExecCommandBegin, ExecCommandEnd
+from pycodex.protocol.events.mcp import McpToolCallBegin, McpToolCallEnd
 from pycodex.protocol.events.message import AgentMessage, AgentReasoning, WebSearchBegin, WebSearchEnd
 from pycodex.protocol.events.patch import PatchApplyEnd
 from pycodex.protocol.events.plan import PlanUpdate
@@ -27,6 +28,8 @@ class JsonlRenderer:
         self._next_number = 0
         self._running: dict[str, tuple[str, str]] = {}
         """Item id and command of each call that has begun."""
+        self._called: dict[str, str] = {}
+        """Item id of each call of an MCP server that has begun."""
         self._searching: set[str] = set()
         self._plan: tuple[str, tuple[dict[str, Any], ...]] | None = None
         self._finished = False
@@ -52,6 +55,10 @@ class JsonlRenderer:
                 self._command_ended(event)
             case PatchApplyEnd():
                 self._patch_ended(event)
+            case McpToolCallBegin():
+                self._server_called(event)
+            case McpToolCallEnd():
+                self._server_answered(event)
             case WebSearchBegin():
                 self._search_began(event.call_id)
             case WebSearchEnd():
@@ -118,6 +125,16 @@ class JsonlRenderer:
     def _patch_ended(self, event: PatchApplyEnd) -> None:
         status = lines.COMPLETED if event.success else lines.FAILED
         self._tell(lines.item_completed(lines.file_change(self._new_id(), event.changes, status=status)))
+
+    def _server_called(self, event: McpToolCallBegin) -> None:
+        item_id = self._called[event.call_id] = self._new_id()
+        self._tell(lines.item_started(lines.mcp_tool_call(item_id, event.invocation, status=lines.IN_PROGRESS)))
+
+    def _server_answered(self, event: McpToolCallEnd) -> None:
+        item_id = self._called.pop(event.call_id, None) or self._new_id()
+        status = lines.COMPLETED if event.success else lines.FAILED
+        item = lines.mcp_tool_call(item_id, event.invocation, status=status, result=event.result)
+        self._tell(lines.item_completed(item))
 
     def _search_began(self, call_id: str) -> None:
         # A search is known by the model's own id; its number is used up all the same.

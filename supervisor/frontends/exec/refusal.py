@@ -4,6 +4,7 @@ Owns these answers. Takes an event, gives the op that answers it, so that no tur
 """
 
 from pycodex.protocol.events.dynamic_tool import DynamicToolCallRequest
+from pycodex.protocol.events.mcp import ElicitationRequest
 from pycodex.protocol.events.question import RequestUserInput
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.protocol.ops import Answer
@@ -16,4 +17,6 @@ def refusal_of(event: AnyEvent) -> Answer | None:
     if isinstance(event, DynamicToolCallRequest):
         failed = {"type": "inputText", "text": "dynamic tool request failed"}
         return Answer(request_id=event.call_id, value={"contentItems": [failed], "success": False})
+    if isinstance(event, ElicitationRequest):
+        return Answer(request_id=event.id, value={"action": "cancel"})
     return None

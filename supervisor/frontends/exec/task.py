@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from pycodex.protocol.errors import UserFacing
 from pycodex.protocol.events.turn import SessionConfigured
 from pycodex.protocol.ops import Interrupt, Op, UserTurn
 from pycodex.protocol.user_input import LocalImage, Text, UserInput
@@ -23,6 +24,7 @@ from pycodex.supervisor.frontends.exec.refusal import refusal_of
 from pycodex.supervisor.frontends.exec.request import ExecRequest, ResumeTarget
 from pycodex.supervisor.frontends.exec.run import Start
 from pycodex.supervisor.model.headers import identity_of
+from pycodex.supervisor.session.opening import NotBegun
 from pycodex.supervisor.session.outbox import OutboxClosed
 from pycodex.supervisor.threads import CodexThread, ThreadManager, open_threads
 from pycodex.supervisor.workers.launch import Launched
@@ -69,7 +71,11 @@ class _Task:
             beta_features=features.experimental(self._config.features),
         )
         async with open_threads(identity=identity, env=self._env, launched=launched) as threads:
-            thread = await self._thread(threads)
+            try:
+                thread = await self._thread(threads)
+            except NotBegun as error:
+                text = f"thread/start: thread/start failed: error creating thread: Fatal error: {error}"
+                raise UserFacing(text) from None
             try:
                 wish, shown = await self._wish()
                 self._last_message = self._last_message_file()
@@ -83,8 +89,8 @@ class _Task:
     async def _make_local_model_ready(self) -> None:
         from pycodex.supervisor.frontends.exec.progress import wants_progress
         from pycodex.supervisor.frontends.exec.pull_progress import PullProgress
-        from pycodex.supervisor.model.http import open_http
         from pycodex.supervisor.model.oss import make_ready
+        from pycodex.supervisor.net.http import open_http
 
         overwrites = wants_progress(self._env, is_terminal=self._stderr.is_terminal())
         progress = PullProgress(self._tell, overwrites=overwrites)

@@ -10,7 +10,8 @@ from pycodex.supervisor.session.failures import tell_failure
 from pycodex.supervisor.session.meter import Meter
 from pycodex.supervisor.session.state import ThreadState
 from pycodex.supervisor.session.turn_metadata import TurnMetadata
-from pycodex.supervisor.tools.offered import offered
+from pycodex.supervisor.tools.offered import settled_offer
+from pycodex.supervisor.tools.tool import ToolSpec
 
 
 class CompactTurn:
@@ -22,8 +23,8 @@ class CompactTurn:
         self.turn = turn
         self._state = state
         self._meter = Meter(state, turn)
-        specs = [tool.spec(turn) for tool in offered(turn, state.tools).shown]
-        self._compaction = Compaction(state, turn, state.client.turn(TurnMetadata(turn).header), specs)
+        source = state.client.turn(TurnMetadata(turn).header)
+        self._compaction = Compaction(state, turn, source, self._tool_specs)
 
     async def run(self) -> None:
         journal, turn = self._state.journal, self.turn
@@ -36,6 +37,10 @@ class CompactTurn:
         except RolloutUnwritable as error:
             journal.tell(ErrorEvent(message=str(error), codex_error_info="other"))
         journal.tell(TaskComplete(turn_id=turn.turn_id, last_agent_message=None))
+
+    async def _tool_specs(self) -> list[ToolSpec]:
+        offer = await settled_offer(self.turn, self._state.tools)
+        return [tool.spec(self.turn) for tool in offer.shown]
 
     def abandon(self) -> None:
         pass

@@ -14,9 +14,9 @@ from pycodex.supervisor.auth.browser_login import browser_login
 from pycodex.supervisor.auth.chatgpt_login import LoginTerms
 from pycodex.supervisor.auth.oauth import CLIENT_ID
 from pycodex.supervisor.model.headers import identity_of
-from pycodex.supervisor.model.http import open_http
 from pycodex.supervisor.model.scripted import Reply, Request, refuse
 from pycodex.supervisor.model.web import sender
+from pycodex.supervisor.net.http import open_http
 from support.issuer import (
     ACCOUNT,
     API_KEY,

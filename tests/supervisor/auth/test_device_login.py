@@ -11,9 +11,9 @@ from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.auth.chatgpt_login import LoginTerms
 from pycodex.supervisor.auth.device_login import NoDeviceLogin, device_login, new_device_code
 from pycodex.supervisor.model.headers import identity_of
-from pycodex.supervisor.model.http import open_http
 from pycodex.supervisor.model.scripted import Reply, Request, refuse
 from pycodex.supervisor.model.web import sender
+from pycodex.supervisor.net.http import open_http
 from support.issuer import ACCOUNT, Issuer, answered, open_issuer
 
 USERCODE = "/api/accounts/deviceauth/usercode"

@@ -18,9 +18,9 @@ from pycodex.supervisor.auth.keeper import LoginKeeper
 from pycodex.supervisor.auth.oauth import LoginRefused, RefreshFailed
 from pycodex.supervisor.auth.web import WebAnswer, WebRequest
 from pycodex.supervisor.model.headers import identity_of
-from pycodex.supervisor.model.http import open_http
 from pycodex.supervisor.model.scripted import Hold, Reply, Request, refuse
 from pycodex.supervisor.model.web import sender
+from pycodex.supervisor.net.http import open_http
 from support.issuer import OLD, Issuer, answered, open_issuer, store, stored_login
 
 TOKEN = "/oauth/token"

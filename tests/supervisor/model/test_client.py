@@ -28,7 +28,6 @@ from pycodex.supervisor.model.scripted import (
     say,
     serve_script,
 )
-from pycodex.supervisor.model.sse import SseDecoder
 from pycodex.supervisor.model.stream import (
     Completed,
     ItemAdded,
@@ -42,6 +41,7 @@ from pycodex.supervisor.model.stream import (
     TextDelta,
 )
 from pycodex.supervisor.model.usage import TokenUsage
+from pycodex.supervisor.net.sse import SseDecoder
 from support.model_client import THREAD_ID, events_of, no_metadata, open_client, simple_prompt
 
 FAILED = {"type": "response.failed", "response": {"error": {"code": "invalid_prompt", "message": "told"}}}

@@ -9,9 +9,9 @@ import pytest
 
 from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.config.provider import Provider
-from pycodex.supervisor.model.http import open_http
 from pycodex.supervisor.model.oss import NO_LMS, NO_LMSTUDIO, NO_OLLAMA, Pulled, make_ready
 from pycodex.supervisor.model.scripted import SIZED, Reply, Request, ScriptedServer, serve_script
+from pycodex.supervisor.net.http import open_http
 
 NOT_FOUND = Reply(status=404, body=b"{}", framing=SIZED)
 PULLED = ({"status": "pulling manifest"}, {"status": "success"})

@@ -7,9 +7,9 @@ import trio
 
 from pycodex.supervisor.auth.web import Unreachable, WebRequest, json_request
 from pycodex.supervisor.model.headers import identity_of
-from pycodex.supervisor.model.http import open_http
 from pycodex.supervisor.model.scripted import Hold, Reply, Request, serve_script
 from pycodex.supervisor.model.web import sender
+from pycodex.supervisor.net.http import open_http
 from support.issuer import answered
 
 IDENTITY = identity_of({}, originator="tests", client="tests; 1")

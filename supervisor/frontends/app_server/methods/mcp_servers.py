@@ -1,58 +1,121 @@
-"""`mcpServerStatus/list` and its like: the MCP servers that are configured.
+"""`mcpServerStatus/list` and its like: the MCP servers that are configured, and what they offer.
 
-Owns what can be said of a server without speaking to it: its name, and whether it is sent a token. We are no client of
-MCP, so no server is started, and none has tools or resources for us.
+Owns what clients are told of servers. For its list it connects to each server by itself, and leaves it again: threads
+have connections of their own, which `config/mcpServer/reload` renews.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
-from pycodex.protocol.app.mcp_servers import ListMcpServerStatusParams, McpServerOauthLoginParams
+from pycodex.protocol.app.mcp_servers import (
+    ListMcpServerStatusParams,
+    McpResourceReadParams,
+    McpServerOauthLoginParams,
+    McpServerToolCallParams,
+)
+from pycodex.supervisor.config.mcp_servers import HttpServer
+from pycodex.supervisor.frontends.app_server.connection import Call
 from pycodex.supervisor.frontends.app_server.latest_config import latest_config
-from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, Caller, Json, Method, RpcError, Server
+from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, Caller, Json, Method, RpcError
+from pycodex.supervisor.frontends.app_server.methods.calls import call_of, loaded
 from pycodex.supervisor.frontends.app_server.paging import page
+from pycodex.supervisor.mcp.failures import McpFailure
+
+if TYPE_CHECKING:
+    from pycodex.supervisor.mcp.client import McpTool
+    from pycodex.supervisor.mcp.connections import McpConnections
+    from pycodex.supervisor.mcp.statuses import ServerStatus
 
 
 async def list_status(caller: Caller, params: ListMcpServerStatusParams) -> Json:
-    servers = sorted(_configured(caller.server).items())
+    servers = list(latest_config(caller.server).mcp_servers.values())
     found, cursor = page(servers, cursor=params.cursor, limit=params.limit, what="MCP servers")
-    return {"data": [_status(name, server) for name, server in found], "nextCursor": cursor}
+    if not found:
+        return {"data": [], "nextCursor": cursor}
+    from pycodex.supervisor.mcp.statuses import statuses
+
+    return {"data": [_told(each) for each in await statuses(found, caller.server.env)], "nextCursor": cursor}
 
 
-def _configured(server: Server) -> Mapping[str, Any]:
-    servers: Mapping[str, Any] = latest_config(server).settings.values.get("mcp_servers", {})
-    return servers
-
-
-def _status(name: str, server: Mapping[str, Any]) -> Json:
+def _told(status: "ServerStatus") -> Json:
     return {
-        "name": name,
-        "tools": {},
-        "resources": [],
-        "resourceTemplates": [],
-        "authStatus": "bearerToken" if _has_token(server) else "unsupported",
+        "name": status.name,
+        "tools": _told_tools(status.tools),
+        "resources": list(status.resources),
+        "resourceTemplates": list(status.resource_templates),
+        "authStatus": status.auth_status,
     }
 
 
-def _has_token(server: Mapping[str, Any]) -> bool:
-    if "url" not in server or server.get("enabled") is False:
-        return False
-    names = [*server.get("http_headers", {}), *server.get("env_http_headers", {})]
-    return "bearer_token_env_var" in server or any(name.lower() == "authorization" for name in names)
+def _told_tools(tools: "tuple[McpTool, ...]") -> Json:
+    """By the names that the model would know them by; of two with the same name it knows the first."""
+    from pycodex.supervisor.mcp.names import sanitised
+
+    told: Json = {}
+    for tool in tools:
+        told.setdefault(sanitised(tool.name), tool.spec)
+    return told
 
 
 async def reload(caller: Caller, params: None) -> Json:
+    """Every thread that is loaded connects anew, when its next turn begins."""
     del params
-    # There is nothing to connect anew, but a mistake in the settings is told.
-    latest_config(caller.server)
+    call = call_of(caller)
+    servers = latest_config(call.server).mcp_servers
+    for live in call.server.live.all():
+        live.thread.use_mcp_servers(servers, call.server.env)
     return {}
 
 
+async def call_tool(caller: Caller, params: McpServerToolCallParams) -> Json:
+    """By the client itself: no model has asked for it, and nobody is asked whether it may be done."""
+    servers = _servers_of(call_of(caller), params.thread_id)
+    arguments, meta = params.arguments, params.meta
+    if arguments is not None and not isinstance(arguments, dict):
+        raise RpcError("arguments must be an object")
+    try:
+        result = await servers.call_tool(
+            params.server, params.tool, arguments, meta=meta if isinstance(meta, dict) else None
+        )
+    except McpFailure as failure:
+        raise RpcError(str(failure), code=INTERNAL_ERROR) from None
+    known = ("content", "structuredContent", "isError", "_meta")
+    return {key: result[key] for key in known if result.get(key) is not None}
+
+
+async def read_resource(caller: Caller, params: McpResourceReadParams) -> Json:
+    call = call_of(caller)
+    try:
+        if params.thread_id is not None:
+            client = await _servers_of(call, params.thread_id).ready(params.server)
+            return {"contents": await client.read_resource(params.uri)}
+        return {"contents": await _read_by_itself(call, params.server, params.uri)}
+    except McpFailure as failure:
+        raise RpcError(str(failure), code=INTERNAL_ERROR) from None
+
+
+async def _read_by_itself(call: Call, name: str, uri: str) -> list[Json]:
+    """Without a thread the server is connected to for this alone."""
+    from pycodex.supervisor.mcp.client import connected
+
+    server = latest_config(call.server).mcp_servers.get(name)
+    if server is None or not server.enabled:
+        raise McpFailure(f"unknown MCP server '{name}'")
+    async with connected(server, env=call.server.env) as client:
+        return await client.read_resource(uri)
+
+
+def _servers_of(call: Call, thread_id: str) -> "McpConnections":
+    servers = loaded(call, thread_id).thread.mcp
+    if servers is None:
+        raise RpcError("the thread has no MCP servers")
+    return servers
+
+
 async def log_in(caller: Caller, params: McpServerOauthLoginParams) -> Json:
-    server = _configured(caller.server).get(params.name)
+    server = latest_config(caller.server).mcp_servers.get(params.name)
     if server is None:
         raise RpcError(f"No MCP server named '{params.name}' found.")
-    if "url" not in server:
+    if not isinstance(server.transport, HttpServer):
         raise RpcError("OAuth login is only supported for streamable HTTP servers.")
     raise RpcError(
         f"failed to login to MCP server '{params.name}': logging in to MCP servers is not supported",
@@ -61,7 +124,9 @@ async def log_in(caller: Caller, params: McpServerOauthLoginParams) -> Json:
 
 
 METHODS = (
-    Method(name="mcpServerStatus/list", params=ListMcpServerStatusParams, run=list_status),
+    Method(name="mcpServerStatus/list", params=ListMcpServerStatusParams, run=list_status, may_wait=True),
     Method(name="config/mcpServer/reload", params=None, run=reload),
     Method(name="mcpServer/oauth/login", params=McpServerOauthLoginParams, run=log_in),
+    Method(name="mcpServer/tool/call", params=McpServerToolCallParams, run=call_tool, may_wait=True),
+    Method(name="mcpServer/resource/read", params=McpResourceReadParams, run=read_resource, may_wait=True),
 )

@@ -13,7 +13,7 @@ from pycodex.supervisor.frontends.app_server.connection import Call
 from pycodex.supervisor.frontends.app_server.live_thread import LiveThread
 from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, Caller, Json, Method, RpcError
 from pycodex.supervisor.frontends.app_server.methods.calls import call_of, loaded
-from pycodex.supervisor.frontends.app_server.methods.threads import followed, terms_of
+from pycodex.supervisor.frontends.app_server.methods.threads import begun, followed, terms_of
 from pycodex.supervisor.frontends.app_server.methods.turns import check_length
 from pycodex.supervisor.frontends.app_server.thread_configs import loaded_rules
 from pycodex.supervisor.frontends.app_server.thread_facts import ThreadFacts
@@ -58,9 +58,10 @@ async def _fork(call: Call, origin: LiveThread) -> LiveThread:
     path = _path(origin)
     config = _config(origin.facts)
     source = call.server.source
-    thread = await call.server.threads.fork(
-        config, path, source=source, rules=loaded_rules(config), terms=terms_of(call, tells_work=False)
-    )
+    with begun():
+        thread = await call.server.threads.fork(
+            config, path, source=source, rules=loaded_rules(config), terms=terms_of(call, tells_work=False)
+        )
     facts = ThreadFacts.of(config, source=source)
     facts.forked_from_id = origin.thread_id
     facts.preview = await beside(first_words, path)

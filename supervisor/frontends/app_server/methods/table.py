@@ -97,6 +97,8 @@ FILE_OF = {
     "thread/goal/set": "goals",
     "thread/goal/get": "goals",
     "thread/goal/clear": "goals",
+    "mcpServer/tool/call": "mcp_servers",
+    "mcpServer/resource/read": "mcp_servers",
 }
 """By the name of the method: the file beside this one that has it."""
 

@@ -1,5 +1,7 @@
 """Starting, resuming and forking threads."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +12,7 @@ from pycodex.protocol.ops import PursueGoal
 from pycodex.supervisor.frontends.app_server import thread_views
 from pycodex.supervisor.frontends.app_server.connection import Call
 from pycodex.supervisor.frontends.app_server.live_thread import LiveThread
-from pycodex.supervisor.frontends.app_server.method import Caller, Json, Method, RpcError
+from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, Caller, Json, Method, RpcError
 from pycodex.supervisor.frontends.app_server.methods.calls import call_of, checked_id, path_on_disk
 from pycodex.supervisor.frontends.app_server.thread_configs import loaded_rules, thread_config
 from pycodex.supervisor.frontends.app_server.thread_facts import ThreadFacts
@@ -18,6 +20,7 @@ from pycodex.supervisor.rollout.head import first_words
 from pycodex.supervisor.rollout.long_files import beside
 from pycodex.supervisor.rollout.reader import read_meta
 from pycodex.supervisor.rollout.stored_turns import turns_of_file
+from pycodex.supervisor.session.opening import NotBegun
 from pycodex.supervisor.threads import CodexThread, Terms
 from pycodex.supervisor.tools.dynamic_tools import in_namespace
 
@@ -26,15 +29,16 @@ async def start(caller: Caller, params: ThreadStartParams) -> Json:
     call = call_of(caller)
     config = thread_config(call.server, params)
     tools = [tool for spec in params.dynamic_tools or () for tool in _declared(spec)]
-    thread = await call.server.threads.start(
-        config,
-        source=call.server.source,
-        dynamic_tools=tools,
-        rules=loaded_rules(config),
-        terms=replace(
-            terms_of(call, tells_work=params.persist_extended_history), tells_items=params.experimental_raw_events
-        ),
-    )
+    with begun():
+        thread = await call.server.threads.start(
+            config,
+            source=call.server.source,
+            dynamic_tools=tools,
+            rules=loaded_rules(config),
+            terms=replace(
+                terms_of(call, tells_work=params.persist_extended_history), tells_items=params.experimental_raw_events
+            ),
+        )
     live = followed(call, thread, ThreadFacts.of(config, source=call.server.source))
     return _announced(call, live, await thread_views.of_live(live, with_turns=False))
 
@@ -67,9 +71,10 @@ async def resume(caller: Caller, params: ThreadResumeParams) -> Json:
         return await _joined(call, running, with_turns=not params.exclude_turns)
     config = thread_config(call.server, params, otherwise_cwd=meta.cwd)
     preview = await beside(first_words, path)
-    thread = await call.server.threads.resume(
-        config, path, rules=loaded_rules(config), terms=terms_of(call, tells_work=params.persist_extended_history)
-    )
+    with begun():
+        thread = await call.server.threads.resume(
+            config, path, rules=loaded_rules(config), terms=terms_of(call, tells_work=params.persist_extended_history)
+        )
     running = call.server.live.get(thread.thread_id)
     if running is not None and running.thread is thread:
         # Another client was a moment earlier.
@@ -89,7 +94,10 @@ async def _resume_history(call: Call, params: ThreadResumeParams) -> Json:
     history = [item for raw in given if (item := known_item(raw)) is not None]
     config = thread_config(call.server, params)
     terms = terms_of(call, tells_work=params.persist_extended_history, history=history)
-    thread = await call.server.threads.start(config, source=call.server.source, rules=loaded_rules(config), terms=terms)
+    with begun():
+        thread = await call.server.threads.start(
+            config, source=call.server.source, rules=loaded_rules(config), terms=terms
+        )
     facts = ThreadFacts.of(config, source=call.server.source)
     facts.preview = first_words(thread.rollout_path) if thread.rollout_path is not None else ""
     answer = await _resumed(call, thread, facts, with_turns=False)
@@ -103,16 +111,14 @@ async def fork(caller: Caller, params: ThreadForkParams) -> Json:
     meta = await beside(read_meta, path)
     config = thread_config(call.server, params, otherwise_cwd=meta.cwd)
     preview = await beside(first_words, path)
-    thread = await call.server.threads.fork(
-        config,
-        path,
-        source=call.server.source,
-        rules=loaded_rules(config),
-        terms=replace(
-            terms_of(call, tells_work=params.persist_extended_history),
-            drops_turns=0 if params.last_turn_id is None else await _turns_behind(path, params.last_turn_id),
-        ),
+    terms = replace(
+        terms_of(call, tells_work=params.persist_extended_history),
+        drops_turns=0 if params.last_turn_id is None else await _turns_behind(path, params.last_turn_id),
     )
+    with begun():
+        thread = await call.server.threads.fork(
+            config, path, source=call.server.source, rules=loaded_rules(config), terms=terms
+        )
     facts = ThreadFacts.of(config, source=call.server.source)
     facts.forked_from_id = meta.id
     facts.preview = preview
@@ -121,6 +127,15 @@ async def fork(caller: Caller, params: ThreadForkParams) -> Json:
     if thread.rollout_path is None and not params.exclude_turns:
         told["turns"] = await thread_views.turns_told(path, None)
     return _announced(call, live, told)
+
+
+@contextmanager
+def begun() -> Iterator[None]:
+    """A thread that cannot begin is a failure of the server's, not of the request."""
+    try:
+        yield
+    except NotBegun as error:
+        raise RpcError(f"error creating thread: Fatal error: {error}", code=INTERNAL_ERROR) from None
 
 
 async def _turns_behind(path: str, turn_id: str) -> int:

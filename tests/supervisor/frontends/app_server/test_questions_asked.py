@@ -7,6 +7,7 @@ import pytest
 from pycodex.protocol.events.approval import ExecApprovalRequest
 from pycodex.supervisor.frontends.app_server.questions_asked import (
     COMMAND_APPROVAL,
+    ELICITATION,
     PATCH_APPROVAL,
     TOOL_CALL,
     USER_INPUT,
@@ -42,6 +43,7 @@ def test_other_answers_are_passed_on() -> None:
     answers = {"answers": {"q": {"answers": ["A"]}}}
     assert engine_answer(USER_INPUT, answers) is answers
     assert engine_answer_to_failure(USER_INPUT) == {"answers": {}}
+    assert engine_answer_to_failure(ELICITATION) == {"action": "cancel"}
     assert engine_answer_to_failure(PATCH_APPROVAL) == "denied"
     assert engine_answer_to_failure(TOOL_CALL)["success"] is False
 

@@ -32,6 +32,30 @@ def test_items_are_counted_through_the_thread_and_calls_keep_their_ids() -> None
     ]
 
 
+def test_calls_of_servers_are_told_as_they_ended() -> None:
+    called = {"server": "s", "tool": "t", "arguments": {"x": 1}}
+    ended = {"type": "mcp_tool_call_end", "invocation": called, "duration": {"secs": 1, "nanos": 5_000_000}}
+    answered, failed = items(
+        stored(
+            {**ended, "call_id": "a", "result": {"Ok": {"content": [], "structuredContent": {"k": 1}}}},
+            {**ended, "call_id": "b", "result": {"Err": "no"}},
+            {**ended, "call_id": "odd", "result": {"Ok": 3}},
+        )
+    )
+    assert answered == {
+        "type": "mcpToolCall",
+        "id": "a",
+        "server": "s",
+        "tool": "t",
+        "arguments": {"x": 1},
+        "status": "completed",
+        "result": {"content": [], "structuredContent": {"k": 1}},
+        "error": None,
+        "durationMs": 1005,
+    }
+    assert (failed["status"], failed["result"], failed["error"]) == ("failed", None, {"message": "no"})
+
+
 def test_inputs_of_the_person_are_told_apart() -> None:
     elements = [{"byte_range": {"start": 0, "end": 2}, "placeholder": "hi"}]
     message = {"message": "hi", "images": ["http://x"], "local_images": ["/p.png"], "text_elements": elements}

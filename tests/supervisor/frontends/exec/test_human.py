@@ -7,6 +7,7 @@ import pytest
 
 from pycodex.protocol.events.error import BackgroundEvent, DeprecationNotice, ErrorEvent, StreamError, WarningEvent
 from pycodex.protocol.events.image import ViewImageToolCall
+from pycodex.protocol.events.mcp import McpStartupComplete, McpStartupUpdate, McpToolCallBegin, McpToolCallEnd
 from pycodex.protocol.events.message import (
     AgentMessage,
     AgentReasoning,
@@ -26,6 +27,8 @@ from pycodex.supervisor.version import VERSION
 from support.exec_events import STARTED, command_begins, command_ends, completed, patch_begins, patch_ends, plan, tokens
 
 SHELL = ("/bin/bash", "-lc", "seq 1 30")
+CLEARS_SCREEN = "no\x1b[2J"
+ANSWERED = '{\n  "content": [],\n  "isError": %s\n}\n'
 FACTS = ThreadFacts(
     thread_id="th",
     cwd="/ws",
@@ -148,6 +151,35 @@ def test_servers_are_told_once() -> None:
 def test_reviewer_has_servers_of_its_own() -> None:
     entered = EnteredReviewMode(turn_id="t", target={}, user_facing_hint="x")
     assert told(entered, STARTED, STARTED) == "mcp startup: no servers\n" * 2
+
+
+def test_servers_are_told_as_they_start() -> None:
+    events = (
+        McpStartupUpdate(server="a", status={"state": "starting"}),
+        STARTED,
+        McpStartupUpdate(server="b", status={"state": "failed", "error": CLEARS_SCREEN}),
+        McpStartupComplete(ready=("a", "c"), failed=({"server": "b", "error": "no"},), cancelled=("d",)),
+    )
+    assert told(*events) == (
+        f"mcp: a starting\nmcp: b failed: {harmless(CLEARS_SCREEN)}\n"
+        "mcp startup: ready: a, c; failed: b; cancelled: d\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "result", "shown"),
+    [
+        ({"x": 1}, {"Ok": {"content": [], "isError": False}}, "success in 5ms:\n" + ANSWERED % "false"),
+        (None, {"Ok": {"content": [], "isError": True}}, "failed in 5ms:\n" + ANSWERED % "true"),
+        ({}, {"Err": "tool call error"}, "failed in 5ms:\ntool call error\n"),
+    ],
+)
+def test_call_of_a_server(arguments: Any, result: dict[str, Any], shown: str) -> None:
+    called = {"server": "s", "tool": "t", "arguments": arguments}
+    begin = McpToolCallBegin(call_id="c", invocation=called)
+    end = McpToolCallEnd(call_id="c", invocation=called, duration={"secs": 0, "nanos": 5_000_000}, result=result)
+    invocation = {None: "s.t()", 0: "s.t({})", 1: 's.t({"x":1})'}[None if arguments is None else len(arguments)]
+    assert told(begin, end) == f"tool {invocation}\n{invocation} {shown}"
 
 
 def test_command_line_stays_open_until_the_command_ends() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from pycodex.protocol.events.error import BackgroundEvent, DeprecationNotice, ErrorEvent, StreamError, WarningEvent
 from pycodex.protocol.events.exec import DECLINED, ExecCommandOutputDelta
+from pycodex.protocol.events.mcp import McpToolCallBegin, McpToolCallEnd
 from pycodex.protocol.events.message import AgentMessage, AgentReasoning, UserMessage, WebSearchBegin, WebSearchEnd
 from pycodex.protocol.events.turn import ModelReroute, TokenCount, TurnAborted
 from pycodex.protocol.events.union import AnyEvent
@@ -102,6 +103,34 @@ def test_numbers_are_taken_when_an_item_appears() -> None:
         ended(1, shown=shown),
         item(2, '"type":"agent_message","text":"x"'),
         ended(0),
+        DONE,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (
+            {"Ok": {"content": [1], "structuredContent": {"k": 2}}},
+            '"result":{"content":[1],"structured_content":{"k":2}},"error":null,"status":"completed"',
+        ),
+        (
+            {"Ok": {"content": [], "isError": True}},
+            '"result":{"content":[],"structured_content":null},"error":null,"status":"failed"',
+        ),
+        ({"Err": "no"}, '"result":null,"error":{"message":"no"},"status":"failed"'),
+    ],
+)
+def test_call_of_a_server(result: dict[str, Any], told: str) -> None:
+    called = {"server": "s", "tool": "t", "arguments": {"x": 1}}
+    begin = McpToolCallBegin(call_id="c", invocation=called)
+    end = McpToolCallEnd(call_id="c", invocation=called, duration={"secs": 0, "nanos": 0}, result=result)
+    shown = '"type":"mcp_tool_call","server":"s","tool":"t","arguments":{"x":1},'
+    running = item(0, f'{shown}"result":null,"error":null,"status":"in_progress"')
+    assert lines_of(STARTED, begin, end, completed()) == [
+        TURN,
+        running.replace("item.completed", "item.started"),
+        item(0, shown + told),
         DONE,
     ]
 

@@ -3,6 +3,7 @@
 import pytest
 
 from pycodex.protocol.events.dynamic_tool import DynamicToolCallRequest
+from pycodex.protocol.events.mcp import ElicitationRequest
 from pycodex.protocol.events.message import AgentMessage
 from pycodex.protocol.events.question import RequestUserInput
 from pycodex.protocol.events.union import AnyEvent
@@ -20,6 +21,7 @@ FAILED = {"type": "inputText", "text": "dynamic tool request failed"}
             DynamicToolCallRequest(call_id="c", turn_id="t", tool="x", arguments={}),
             {"contentItems": [FAILED], "success": False},
         ),
+        (ElicitationRequest(turn_id="t", server_name="s", id="c", request={}), {"action": "cancel"}),
     ],
 )
 def test_question_is_answered(event: AnyEvent, answer: object) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 import trio
 
 from pycodex.protocol.errors import UserFacing
-from pycodex.supervisor.model.proxies import proxy_for
+from pycodex.supervisor.net.proxies import proxy_for
 
 if TYPE_CHECKING:
     import httpcore
@@ -82,13 +82,14 @@ class Http:
 
     async def get(self, url: str, headers: Headers = ()) -> "Answer":
         """Ask, and wait for the head of the answer."""
-        return await self._send("GET", url, headers, None)
+        return await self.send("GET", url, headers, None)
 
     async def post(self, url: str, headers: Headers, body: bytes) -> "Answer":
         """Send and wait for the head of the answer."""
-        return await self._send("POST", url, [*headers, ("content-length", str(len(body)))], body)
+        return await self.send("POST", url, headers, body)
 
-    async def _send(self, method: str, url: str, headers: Headers, body: bytes | None) -> "Answer":
+    async def send(self, method: str, url: str, headers: Headers, body: bytes | None) -> "Answer":
+        """The same with any method."""
         import httpcore
 
         assert self._nursery is not None, "the client was not entered"
@@ -99,6 +100,7 @@ class Http:
                 url,
                 headers=[
                     ("host", _host_of(parts)),
+                    *((("content-length", str(len(body))),) if body is not None else ()),
                     *((name, _header_value(name, value)) for name, value in headers),
                 ],
                 content=_Body(body),
@@ -137,7 +139,7 @@ class Http:
 
         tls = None
         if scheme == "https" or (proxy_url or "").startswith("https:"):
-            from pycodex.supervisor.model.trust import tls_context
+            from pycodex.supervisor.net.trust import tls_context
 
             # Reading certificates leaves the interpreter to others.
             tls = await trio.to_thread.run_sync(tls_context, self._env)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from pycodex.supervisor.model.http import NetworkFailure, open_http
 from pycodex.supervisor.model.scripted import SIZED, Reply, serve_script
+from pycodex.supervisor.net.http import NetworkFailure, open_http
 from support.interpreter import modules_loaded_by
 
 HELLO = Reply(body=b"hello", framing=SIZED)

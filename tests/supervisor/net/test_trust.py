@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pycodex.supervisor.model.trust import BadCertificates, tls_context
+from pycodex.supervisor.net.trust import BadCertificates, tls_context
 
 
 def test_context_verifies() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pycodex.supervisor.model.sse import EventTooLarge, SseDecoder
+from pycodex.supervisor.net.sse import EventTooLarge, SseDecoder
 
 
 def decoded(*chunks: bytes) -> list[str]:

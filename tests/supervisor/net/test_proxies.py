@@ -2,7 +2,7 @@
 
 import pytest
 
-from pycodex.supervisor.model.proxies import proxy_for
+from pycodex.supervisor.net.proxies import proxy_for
 
 P = "http://proxy:3128"
 
