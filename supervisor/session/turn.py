@@ -110,7 +110,10 @@ class RegularTurn:
         self._journal.record([message("user", [input_text(f"Warning: {text}")])], self.turn)
 
     def _note_for_model(self, text: str) -> None:
-        self._journal.record([_note(text)], self.turn)
+        self._journal.record([message("developer", [input_text(text)])], self.turn)
+
+    def _remind_of_goal(self, text: str) -> None:
+        self._journal.record([_goal_note(text)], self.turn)
 
     def _open(self, said: "Item | None") -> None:
         """What the model must know first, then the settings, then what the person said."""
@@ -120,7 +123,7 @@ class RegularTurn:
         )
         state.previous_model = turn.model
         if self._beginning.note is not None:
-            self._note_for_model(self._beginning.note)
+            self._remind_of_goal(self._beginning.note)
         if self._beginning.said is not None and said is not None:
             self._take_input(self._beginning.said, said)
         self._journal.begin_file()
@@ -149,7 +152,7 @@ class RegularTurn:
                 await self._compaction(self.turn).run(self._still_needed())
             await self._hear()
             if is_used_up:
-                self._note_for_model(load.text("goal-budget"))
+                self._remind_of_goal(load.text("goal-budget"))
 
     async def _equipped(self) -> Sampler:
         """With the tools of the turn. Those of MCP servers are known once all of them have started, or failed to."""
@@ -211,11 +214,12 @@ class RegularTurn:
         """What the model knew of its surroundings and its goal, for one that goes on with its turn."""
         items = initial_context(self.turn, self._state.around)
         note = self._beginning.note
-        return items if note is None else [*items, _note(note)]
+        return items if note is None else [*items, _goal_note(note)]
 
 
-def _note(text: str) -> "Item":
-    return message("developer", [input_text(text)])
+def _goal_note(text: str) -> "Item":
+    """In the person's name, because their objective is in it: it has no more weight than their word."""
+    return message("user", [input_text(text)])
 
 
 async def _message_of(inputs: Sequence[UserInput]) -> "Item":

@@ -158,7 +158,7 @@ async def test_a_goal_is_not_forgotten(place: Place) -> None:
         talk = await engine.start(LIMIT)
         await talk.thread.submit(SetGoal(request_id="r", objective="pick plums"))
         await talk.ended()
-        assert any("pick plums" in text for text in said(engine.inputs[2], "developer"))
+        assert any("<objective>\npick plums\n" in text for text in said(engine.inputs[2], "user"))
 
 
 async def test_a_smaller_model_gets_what_the_larger_one_has_summarised(place: Place) -> None:
