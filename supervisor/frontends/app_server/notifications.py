@@ -143,7 +143,7 @@ def _output(telling: Telling, event: commands.ExecCommandOutputDelta) -> list[To
 
     text = base64.b64decode(event.chunk).decode("utf-8", "replace")
     params = {"itemId": event.call_id, "delta": text}
-    is_patch = telling.kind_of(event.call_id) == "fileChange"
+    is_patch = telling.is_open("fileChange", event.call_id)
     method = "item/fileChange/outputDelta" if is_patch else "item/commandExecution/outputDelta"
     return [telling.notice(method, params, turn_id=telling.turn_of(event.call_id))]
 

@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from pycodex.supervisor.model.scripted import SIZED, Reply, serve_script
-from pycodex.supervisor.net.http import NetworkFailure, open_http
+from pycodex.supervisor.net.http import LANES, NetworkFailure, open_http
 from support.interpreter import modules_loaded_by
 
 HELLO = Reply(body=b"hello", framing=SIZED)
@@ -173,3 +173,14 @@ def test_the_half_of_httpx_that_we_do_not_need_is_not_loaded() -> None:
     unwanted = {"httpx", "http.cookiejar", "urllib.request", "email.message", "pydantic", "rich", "click", "pygments"}
     assert unwanted & loaded == set()
     assert "httpcore" not in modules_loaded_by("import pycodex.supervisor.model.client")
+
+
+async def test_requests_of_one_lane_share_a_connection_and_those_of_others_do_not() -> None:
+    async with serve_script(lambda _: HELLO) as server, open_http({}) as http:
+        lanes = [http.lane() for _ in range(LANES + 1)]
+        assert sorted(lanes[:LANES]) == list(range(LANES))
+        assert lanes[LANES] == lanes[0]
+        for lane in (1, 1, 2, 1):
+            answer = await http.post(f"{server.base_url}/responses", [], b"{}", lane=lane)
+            await answer.text(most_bytes=1000, seconds=60)
+        assert [request.connection for request in server.requests] == [0, 0, 1, 0]
