@@ -73,9 +73,12 @@ logger = logging.getLogger("pycodex.threads")
 class CodexThread:
     """A front-end's handle: wishes in, events out. The first event is SessionConfigured."""
 
-    def __init__(self, session: Session, outbox: Outbox, *, rollout_path: str | None) -> None:
+    def __init__(
+        self, session: Session, outbox: Outbox, *, rollout_path: str | None, works_for_another: bool = False
+    ) -> None:
         self.thread_id = session.state.thread_id
         self.rollout_path = rollout_path
+        self.works_for_another = works_for_another
         self._session = session
         self._outbox = outbox
 
@@ -163,6 +166,10 @@ class _Origin:
     notes: list[str] = field(default_factory=list)
     """What was found wrong with files that are done without."""
 
+    @property
+    def works_for_another(self) -> bool:
+        return self.terms.identity is not None and self.terms.identity.subagent is not None
+
 
 class ThreadManager:
     """Made by `open_threads`."""
@@ -242,6 +249,9 @@ class ThreadManager:
             stored = await replayed(path)
             running = self._threads.get(stored.meta.id)
             if running is not None:
+                if running.works_for_another:
+                    # Whoever else read its events would take them from the thread that waits for them.
+                    raise UserFacing(f"thread {stored.meta.id} works for another thread; wait for its end")
                 return running
             model = ThreadModel(config)
             instructions = model.instructions(config, stored.meta.base_instructions)
@@ -323,7 +333,7 @@ class ThreadManager:
                     if origin.is_copy:
                         _tell_context(session.state)
                     first = _first_events(config, model, origin)
-                    thread = self._introduced(session, outbox, origin.file.path, events=first)
+                    thread = self._introduced(session, outbox, origin, events=first)
                     if any(server.enabled for server in config.mcp_servers.values()):
                         await session.open_servers(config.mcp_servers, self._env)
                     task_status.started(thread)
@@ -348,10 +358,10 @@ class ThreadManager:
             raise failure
 
     def _introduced(
-        self, session: Session, outbox: Outbox, rollout_path: str | None, *, events: Iterator[AnyEvent]
+        self, session: Session, outbox: Outbox, origin: _Origin, *, events: Iterator[AnyEvent]
     ) -> CodexThread:
         """The thread, known from now on, with its first events told."""
-        thread = CodexThread(session, outbox, rollout_path=rollout_path)
+        thread = CodexThread(session, outbox, rollout_path=origin.file.path, works_for_another=origin.works_for_another)
         self._threads[thread.thread_id] = thread
         for event in events:
             session.state.journal.tell(event)
@@ -448,7 +458,7 @@ class ThreadManager:
             web_search_options=config.web_search_options,
             dynamic_tools=origin.dynamic_tools,
             approvals=Approvals(origin.rules),
-            asks_person=origin.terms.identity is None or origin.terms.identity.subagent is None,
+            asks_person=not origin.works_for_another,
         )
 
     def list(

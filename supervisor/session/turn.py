@@ -54,6 +54,8 @@ class RegularTurn:
         self.turn = turn
         self._state = state
         self._beginning = beginning
+        self._unheard = beginning.said
+        """What the person said, until the history has it."""
         self._has_called_tools = False
         self._journal = state.journal
         self._interrupt = interrupt
@@ -83,6 +85,7 @@ class RegularTurn:
         except RolloutUnwritable as error:
             failure = "other"
             self._journal.tell(ErrorEvent(message=str(error), codex_error_info="other"))
+            self._keep_unheard()
         self._keep_waiting_input()
         outcome = Outcome(called_tools=self._has_called_tools, last_message=last_message, failure=failure)
         self._state.goals.turn_ended(outcome)
@@ -92,7 +95,16 @@ class RegularTurn:
         """Leave a consistent history behind after a cancelled `run`."""
         if self._sampler is not None:
             self._sampler.abandon()
+        self._keep_unheard()
         self._keep_waiting_input()
+
+    def _keep_unheard(self) -> None:
+        """For a turn that ends before it has begun to ask: what it was to begin with is there for the next."""
+        given, self._unheard = self._unheard, None
+        if given is not None:
+            with suppress(RolloutUnwritable):
+                self._take_input(given, user_message.message_of(given.inputs))
+                self._journal.begin_file()
 
     def _keep_waiting_input(self) -> None:
         """What came too late for the model to see in this turn is there for the next."""
@@ -124,8 +136,9 @@ class RegularTurn:
         state.previous_model = turn.model
         if self._beginning.note is not None:
             self._remind_of_goal(self._beginning.note)
-        if self._beginning.said is not None and said is not None:
-            self._take_input(self._beginning.said, said)
+        given, self._unheard = self._unheard, None
+        if given is not None and said is not None:
+            self._take_input(given, said)
         self._journal.begin_file()
 
     def _take_input(self, given: Given, said: "Item") -> None:
