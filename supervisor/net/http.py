@@ -156,8 +156,8 @@ class Http:
 def _header_value(name: str, value: str) -> bytes:
     """Refused here rather than below us, where the reason would repeat the value: it may be a secret."""
     value = value.strip()
-    if any(letter in value for letter in "\r\n\0"):
-        raise ValueError(f"the value of the header {name!r} has a line end or a NUL in it")
+    if any(letter < " " and letter != "\t" for letter in value):
+        raise ValueError(f"the value of the header {name!r} has a line end or another control character in it")
     return value.encode("utf-8", "replace")
 
 

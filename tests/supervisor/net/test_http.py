@@ -31,7 +31,7 @@ async def test_straight() -> None:
     assert (request.method, request.path, request.raw) == ("POST", "/v1/x?a=b", b"{}")
 
 
-@pytest.mark.parametrize("value", ["Bearer secret\nsecret", "secret\r", "x secret\0y"])
+@pytest.mark.parametrize("value", ["Bearer secret\nsecret", "secret\r", "x secret\0y", "secret\fy", "secret\vy"])
 async def test_refused_header_is_named_and_its_value_is_not(value: str) -> None:
     async with serve_script([HELLO]) as server, open_http({}) as http:
         with pytest.raises(NetworkFailure, match="authorization") as caught:
