@@ -12,9 +12,10 @@ from typing import Any
 
 import trio
 
+from pycodex.protocol.jsonrpc import encode
 from pycodex.supervisor.config.mcp_servers import McpServer, StdioServer
 from pycodex.supervisor.mcp.failures import ConnectionLost, McpFailure, RpcFailure, TimedOut
-from pycodex.supervisor.mcp.link import Json, Link
+from pycodex.supervisor.mcp.link import MOST_MESSAGE_BYTES, Json, Link
 from pycodex.supervisor.mcp.names import server_name_problem
 from pycodex.supervisor.mcp.peer import METHOD_NOT_FOUND, Peer
 
@@ -23,6 +24,8 @@ CLIENT_INFO = {"name": "codex-mcp-client", "title": "Codex", "version": "0.116.0
 MOST_PAGES = 64
 MOST_LISTED = 4096
 """Tools, resources or templates of one server."""
+MOST_LISTED_BYTES = MOST_MESSAGE_BYTES
+"""After so much of a list no further page is asked for."""
 DECLINED: Json = {"action": "decline"}
 UNEXPECTED = "Unexpected response type"
 _TOOL_FIELDS: Mapping[str, type | tuple[type, ...]] = {
@@ -95,17 +98,28 @@ class McpClient:
         return _page(result, "contents")[0]
 
     async def whole_list(self, method: str, key: str, *, timeout_s: float) -> list[Json]:
-        """Page after page, as far as that is reasonable."""
+        """Page after page, as far as that is reasonable, and all of them in the given time."""
+        with self._peer.patience.limit(timeout_s):
+            return await self._pages(method, key)
+        raise TimedOut(f"awaiting {method}", timeout_s)
+
+    async def _pages(self, method: str, key: str) -> list[Json]:
         found: list[Json] = []
+        found_bytes = 0
         cursor: str | None = None
         for _ in range(MOST_PAGES):
-            params = {} if cursor is None else {"cursor": cursor}
-            items, following = _page(await self._peer.request(method, params, timeout_s=timeout_s), key)
+            items, following = _page(
+                await self._peer.request(method, {} if cursor is None else {"cursor": cursor}), key
+            )
             found += items
             if following is None or following == cursor or len(found) >= MOST_LISTED:
-                return found[:MOST_LISTED]
+                break
+            found_bytes += len(encode({key: items}))
+            if found_bytes > MOST_LISTED_BYTES:
+                logger.warning("MCP server %s: its %s are too many to be listed", self.server.name, key)
+                break
             cursor = following
-        return found
+        return found[:MOST_LISTED]
 
     async def load_tools(self, *, declared: bool) -> None:
         """All pages of them in the time that a start may take."""

@@ -72,6 +72,17 @@ async def test_pages_without_end_are_given_up() -> None:
         assert len(client.tools) == MOST_PAGES
 
 
+async def test_large_pages_are_given_up_before_they_fill_the_memory() -> None:
+    async with connected(server("large pages"), env=ENV) as client:
+        assert len(client.tools) == 3
+
+
+async def test_slow_pages_have_the_time_of_one_request_together() -> None:
+    async with connected(server("slow pages", tool_timeout_s=1), env=ENV) as client:
+        with pytest.raises(TimedOut, match=exactly("timed out awaiting resources/list after 1s")):
+            await client.resources()
+
+
 async def test_tools_without_a_name_or_schema_are_left_out() -> None:
     async with connected(server("bad tools"), env=ENV) as client:
         (tool,) = client.tools
