@@ -217,6 +217,8 @@ class Answer:
 
     async def chunk(self) -> bytes | None:
         """The next piece of the body; None at its end."""
+        # Many pieces may have come at once: whoever takes them one by one must not keep the others waiting.
+        await trio.lowlevel.cancel_shielded_checkpoint()
         try:
             return await anext(self._chunks)
         except StopAsyncIteration:

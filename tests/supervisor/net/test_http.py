@@ -80,6 +80,33 @@ async def test_refused_connection_says_so() -> None:
     assert not caught.value.is_permanent
 
 
+async def test_a_body_in_tiny_pieces_keeps_nobody_waiting() -> None:
+    """Between two of them everybody else has a turn."""
+    taken = most = 0
+
+    async def serve(stream: trio.SocketStream) -> None:
+        await stream.receive_some()
+        await stream.send_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+        await stream.send_all(b"1\r\nx\r\n" * 2000 + b"0\r\n\r\n")
+
+    async def watch() -> None:
+        nonlocal most
+        while True:
+            before = taken
+            await trio.lowlevel.checkpoint()
+            most = max(most, taken - before)
+
+    async with trio.open_nursery() as nursery, open_http({}) as http:
+        (listener,) = await nursery.start(partial(trio.serve_tcp, serve, 0, host="127.0.0.1"))
+        nursery.start_soon(watch)
+        answer = await http.get(f"http://127.0.0.1:{listener.socket.getsockname()[1]}/")
+        while await answer.chunk() is not None:
+            taken += 1
+        nursery.cancel_scope.cancel()
+    assert taken == 2000
+    assert most < 10
+
+
 # TLS
 
 
