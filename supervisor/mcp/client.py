@@ -26,6 +26,7 @@ MOST_LISTED = 4096
 """Tools, resources or templates of one server."""
 MOST_LISTED_BYTES = MOST_MESSAGE_BYTES
 """After so much of a list no further page is asked for."""
+MOST_TOOL_NAME_CHARS = 256
 DECLINED: Json = {"action": "decline"}
 UNEXPECTED = "Unexpected response type"
 _TOOL_FIELDS: Mapping[str, type | tuple[type, ...]] = {
@@ -149,11 +150,16 @@ def _page(result: object, key: str) -> tuple[list[Json], str | None]:
 
 def _tool(spec: Json, server: str) -> McpTool | None:
     name, schema = spec.get("name"), spec.get("inputSchema")
-    if not isinstance(name, str) or not name or not isinstance(schema, dict):
+    if not isinstance(name, str) or not _is_showable(name) or not isinstance(schema, dict):
         logger.warning("MCP server %s: a tool without a name or a schema is left out", server)
         return None
     others = {key: spec[key] for key, kind in _TOOL_FIELDS.items() if isinstance(spec.get(key), kind)}
     return McpTool({"name": name, "inputSchema": schema, **others})
+
+
+def _is_showable(name: str) -> bool:
+    """People are asked about tools by their names: they must see the whole of one, and nothing else."""
+    return 0 < len(name) <= MOST_TOOL_NAME_CHARS and name.isprintable()
 
 
 @asynccontextmanager
