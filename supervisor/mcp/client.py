@@ -5,6 +5,7 @@ questions of the server are answered. Everything that a server says is untrusted
 """
 
 import logging
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from pycodex.supervisor.config.mcp_servers import McpServer, StdioServer
 from pycodex.supervisor.mcp.failures import ConnectionLost, McpFailure, RpcFailure, TimedOut
 from pycodex.supervisor.mcp.link import MOST_MESSAGE_BYTES, Json, Link
 from pycodex.supervisor.mcp.names import server_name_problem
-from pycodex.supervisor.mcp.peer import METHOD_NOT_FOUND, Peer
+from pycodex.supervisor.mcp.peer import INVALID_PARAMS, METHOD_NOT_FOUND, Peer
 
 PROTOCOL_VERSION = "2025-06-18"
 CLIENT_INFO = {"name": "codex-mcp-client", "title": "Codex", "version": "0.116.0"}
@@ -27,6 +28,9 @@ MOST_LISTED = 4096
 MOST_LISTED_BYTES = MOST_MESSAGE_BYTES
 """After so much of a list no further page is asked for."""
 MOST_TOOL_NAME_CHARS = 256
+MOST_QUESTION_BYTES = 256 << 10
+BETWEEN_QUESTIONS_S = 1.0
+"""Nobody answers faster; a server that asks and withdraws all the time is not relayed faster either."""
 DECLINED: Json = {"action": "decline"}
 UNEXPECTED = "Unexpected response type"
 _TOOL_FIELDS: Mapping[str, type | tuple[type, ...]] = {
@@ -243,13 +247,21 @@ class _Asked:
     def __init__(self, name: str, elicit: Elicit | None) -> None:
         self._name = name
         self._elicit = elicit
+        self._asking = trio.Lock()
+        self._next_question_at = -math.inf
 
     async def serve(self, method: str, params: Any) -> Json:
         if method == "ping":
             return {}
         if method == "elicitation/create" and isinstance(params, dict):
-            if self._elicit is None:
-                return DECLINED
-            with self.peer.patience.paused():
-                return await self._elicit(self._name, params)
+            return DECLINED if self._elicit is None else await self._relayed(self._elicit, params)
         raise RpcFailure(METHOD_NOT_FOUND, method)
+
+    async def _relayed(self, elicit: Elicit, params: Json) -> Json:
+        if len(encode(params)) > MOST_QUESTION_BYTES:
+            raise RpcFailure(INVALID_PARAMS, "the question is too long for a person")
+        async with self._asking:
+            await trio.sleep_until(self._next_question_at)
+            self._next_question_at = trio.current_time() + BETWEEN_QUESTIONS_S
+        with self.peer.patience.paused():
+            return await elicit(self._name, params)

@@ -112,6 +112,10 @@ def call(request_id: object, params: dict[str, Any]) -> None:
         sys.stdout.write("x" * (33 << 20) + "\n")
         sys.stdout.flush()
         return
+    if FAULT == "withdraws":
+        for number in range(500):
+            put({"id": number, "method": "elicitation/create", "params": {"message": "Name?"}})
+            put({"method": "notifications/cancelled", "params": {"requestId": number}})
     if name == "ask":
         result["content"][0]["text"] = ask(given)
     if name == "env":

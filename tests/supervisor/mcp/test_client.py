@@ -196,3 +196,26 @@ async def test_what_goes_wrong_in_the_block_comes_out_as_it_is() -> None:
     with pytest.raises(KeyError, match="mine"):
         async with connected(server(tool_timeout_s=math.inf), env=ENV):
             raise KeyError("mine")
+
+
+async def test_questions_that_are_withdrawn_at_once_are_not_put_to_the_person() -> None:
+    """Each takes its time, whether anybody still waits for the answer or not."""
+    asked = []
+
+    async def elicit(name: str, question: Json) -> Json:
+        asked.append((name, question))
+        await trio.sleep_forever()
+        raise AssertionError
+
+    async with connected(server("withdraws"), env=ENV, elicit=elicit) as client:
+        await client.call_tool("echo", {})
+    assert len(asked) < 100
+
+
+async def test_a_question_that_nobody_could_read_is_refused() -> None:
+    async def elicit(name: str, question: Json) -> Json:
+        raise AssertionError(name, question)
+
+    async with connected(server(), env=ENV, elicit=elicit) as client:
+        said = await client.call_tool("ask", {"x": "x" * (1 << 20)})
+    assert "the question is too long for a person" in said["content"][0]["text"]
