@@ -184,12 +184,15 @@ class LoginKeeper:
         from pycodex.supervisor.auth.stores import check_document
 
         store = self._store(kind)
-        document = check_document(await trio.to_thread.run_sync(store.load))
-        _same_account(login_in(document, store.place), used)
-        new = {name: getattr(tokens, name) for name in ("id_token", "access_token", "refresh_token")}
-        document["tokens"] = {**document["tokens"], **{name: value for name, value in new.items() if value is not None}}
-        document["last_refresh"] = time_now()
-        await trio.to_thread.run_sync(store.save, document)
+        named = {name: getattr(tokens, name) for name in ("id_token", "access_token", "refresh_token")}
+        new = {name: value for name, value in named.items() if value is not None}
+
+        def edited(stored: Json | None) -> Json:
+            document = check_document(stored)
+            _same_account(login_in(document, store.place), used)
+            return {**document, "tokens": {**document["tokens"], **new}, "last_refresh": time_now()}
+
+        document = await trio.to_thread.run_sync(store.change, edited)
         self._seen = login_in(document, store.place)
         assert self._seen is not None
         return self._seen

@@ -24,6 +24,8 @@ LAST_WORDS_S = 2.0
 SHORTEST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 30.0
 MOST_SESSION_ID_CHARS = 1024
+LEAST_SECRET_CHARS = 6
+"""What is shorter may stand in any text."""
 _UNAUTHORISED = 401
 _NOT_FOUND = 404
 _STREAM = "text/event-stream"
@@ -174,7 +176,7 @@ class HttpLink:
         if answer.status == _NOT_FOUND and self._session_id is not None:
             raise _SessionEnded("the server has ended the session")
         if not 200 <= answer.status < 300:
-            said = await answer.text(most_bytes=MOST_TOLD_CHARS, seconds=LAST_WORDS_S)
+            said = _hidden(await answer.text(most_bytes=MOST_TOLD_CHARS, seconds=LAST_WORDS_S), self._headers)
             raise McpFailure(f"unexpected status {answer.status} of {shown_url(self._url)}: {said}".rstrip(": "))
 
     async def _take_events(self, answer: Answer, *, until: int | None) -> None:
@@ -195,6 +197,7 @@ class HttpLink:
         message = decode(data)
         if message is None:
             logger.debug("MCP server %s: something that is no message", self._name)
+            await trio.lowlevel.checkpoint()
             return None
         await self._inlet.send(message)
         return message.id if isinstance(message, Response) else None
@@ -230,6 +233,15 @@ class HttpLink:
 
     def _unsent(self, failure: NetworkFailure) -> str:
         return f"error sending request for url ({shown_url(self._url)}): {failure.reason}"
+
+
+def _hidden(text: str, headers: Mapping[str, str]) -> str:
+    """Servers repeat what they were sent, and what they say is told to models."""
+    for value in headers.values():
+        secret = value.strip().removeprefix("Bearer ")
+        if len(secret) >= LEAST_SECRET_CHARS:
+            text = text.replace(secret, "***")
+    return text
 
 
 def _is_session_id(text: str) -> bool:

@@ -167,8 +167,8 @@ class Http:
 def _header_value(name: str, value: str) -> bytes:
     """Refused here rather than below us, where the reason would repeat the value: it may be a secret."""
     value = value.strip()
-    if any(letter in value for letter in "\r\n\0"):
-        raise ValueError(f"the value of the header {name!r} has a line end or a NUL in it")
+    if any(letter < " " and letter != "\t" for letter in value):
+        raise ValueError(f"the value of the header {name!r} has a line end or another control character in it")
     return value.encode("utf-8", "replace")
 
 
@@ -228,6 +228,8 @@ class Answer:
 
     async def chunk(self) -> bytes | None:
         """The next piece of the body; None at its end."""
+        # Many pieces may have come at once: whoever takes them one by one must not keep the others waiting.
+        await trio.lowlevel.cancel_shielded_checkpoint()
         try:
             return await anext(self._chunks)
         except StopAsyncIteration:

@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,22 @@ def test_a_home_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserFacing, match="os error"):
         store_of("file", str(tmp_path / "file"), {}).save(LOGIN)
+
+
+def test_who_logs_out_while_it_is_changed_is_logged_out_afterwards(tmp_path: Path) -> None:
+    store = store_of("file", str(tmp_path), {})
+    store.save(LOGIN)
+    logout = threading.Thread(target=store_of("file", str(tmp_path), {}).remove)
+
+    def edited(stored: dict[str, Any] | None) -> dict[str, Any]:
+        logout.start()
+        # Long enough to remove the file, if nothing keeps it from that.
+        logout.join(0.5)
+        return {**(stored or {}), "OPENAI_API_KEY": "new"}
+
+    assert store.change(edited)["OPENAI_API_KEY"] == "new"
+    logout.join()
+    assert store.load() is None
 
 
 @pytest.mark.parametrize("kind", ["keyring", "auto"])
