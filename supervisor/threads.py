@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from pycodex.supervisor.auth.web import WebAnswer, WebRequest
     from pycodex.supervisor.config.mcp_servers import McpServer
     from pycodex.supervisor.mcp.connections import McpConnections
+    from pycodex.supervisor.mcp.logins import McpLogins
     from pycodex.supervisor.rollout.listing import Filters, Page
     from pycodex.supervisor.rollout.reader import Replayed
 
@@ -107,9 +108,9 @@ class CodexThread:
         """Until nothing of it is left."""
         await self._session.over.wait()
 
-    def use_mcp_servers(self, servers: "Mapping[str, McpServer]", env: Mapping[str, str]) -> None:
+    def use_mcp_servers(self, servers: "Mapping[str, McpServer]", logins: "McpLogins") -> None:
         """Other MCP servers from the next turn on."""
-        self._session.use_servers(servers, env)
+        self._session.use_servers(servers, logins)
 
     @property
     def mcp(self) -> "McpConnections | None":
@@ -192,6 +193,7 @@ class ThreadManager:
         self._threads: dict[str, CodexThread] = {}
         self._programs = programs
         self._keepers: dict[str, LoginKeeper] = {}
+        self._mcp_logins: dict[str, McpLogins] = {}
         self._resuming = trio.Lock()
         """Two at once would both find that the thread does not run yet."""
 
@@ -207,6 +209,16 @@ class ThreadManager:
                 codex_home, env=self._env, send=self.send, spawn=self._nursery.start_soon
             )
         return self._keepers[codex_home]
+
+    def mcp_logins(self, codex_home: str) -> "McpLogins":
+        """To MCP servers; the same for all threads of this home."""
+        if codex_home not in self._mcp_logins:
+            from pycodex.supervisor.mcp.logins import McpLogins
+
+            self._mcp_logins[codex_home] = McpLogins(
+                codex_home, env=self._env, send=self.send, spawn=self._nursery.start_soon
+            )
+        return self._mcp_logins[codex_home]
 
     async def send(self, request: "WebRequest") -> "WebAnswer":
         """Ask whoever gives out logins. Raises Unreachable."""
@@ -335,7 +347,7 @@ class ThreadManager:
                     first = _first_events(config, model, origin)
                     thread = self._introduced(session, outbox, origin, events=first)
                     if any(server.enabled for server in config.mcp_servers.values()):
-                        await session.open_servers(config.mcp_servers, self._env)
+                        await session.open_servers(config.mcp_servers, self.mcp_logins(config.codex_home))
                     task_status.started(thread)
                     has_begun = True
                     await session.run()

@@ -12,7 +12,7 @@ from functools import partial
 import trio
 
 from pycodex.protocol.http_head import END, MAX_HEAD_BYTES, Head, parse
-from pycodex.supervisor.auth.oauth import LoginFailed
+from pycodex.supervisor.auth.grants import LoginFailed
 
 HOST = "127.0.0.1"
 PORT = 1455

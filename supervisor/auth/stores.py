@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from pycodex.protocol.errors import UserFacing
+from pycodex.supervisor.auth import secret_file
 from pycodex.supervisor.auth.auth_file import (
     FILE_NAME,
     Json,
     parsed_document,
     read_document,
-    remove_document,
     write_document,
 )
 
@@ -135,7 +135,7 @@ class FileStore:
         write_document(self.place, stored)
 
     def remove(self) -> bool:
-        return remove_document(self.place)
+        return secret_file.remove(self.place)
 
 
 class MemoryStore:
@@ -221,7 +221,8 @@ class AutoStore:
 def check_document(document: Json | None) -> Json:
     """What is to be changed must be there still. Raises LoginRefused."""
     if document is None or not isinstance(document.get("tokens"), dict):
-        from pycodex.supervisor.auth.oauth import OTHER_ACCOUNT, LoginRefused
+        from pycodex.supervisor.auth.grants import LoginRefused
+        from pycodex.supervisor.auth.oauth import OTHER_ACCOUNT
 
         raise LoginRefused(OTHER_ACCOUNT)
     return document

@@ -9,7 +9,7 @@ import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
@@ -19,6 +19,9 @@ from pycodex.supervisor.mcp.failures import ConnectionLost, McpFailure, RpcFailu
 from pycodex.supervisor.mcp.link import MOST_MESSAGE_BYTES, Json, Link
 from pycodex.supervisor.mcp.names import server_name_problem
 from pycodex.supervisor.mcp.peer import INVALID_PARAMS, METHOD_NOT_FOUND, Peer
+
+if TYPE_CHECKING:
+    from pycodex.supervisor.mcp.logins import McpLogins
 
 PROTOCOL_VERSION = "2025-06-18"
 CLIENT_INFO = {"name": "codex-mcp-client", "title": "Codex", "version": "0.116.0"}
@@ -168,16 +171,16 @@ def _is_showable(name: str) -> bool:
 
 @asynccontextmanager
 async def connected(
-    server: McpServer, *, env: Mapping[str, str], elicit: Elicit | None = None
+    server: McpServer, *, env: Mapping[str, str], elicit: Elicit | None = None, logins: "McpLogins | None" = None
 ) -> AsyncIterator[McpClient]:
     """A server for the time of the block; afterwards nothing of it is left. Raises McpFailure if it does not start.
 
-    Without `elicit` every question of the server's is declined.
+    Without `elicit` every question of the server's is declined; without `logins` nobody is logged in.
     """
     problem = server_name_problem(server.name)
     if problem is not None:
         raise McpFailure(problem)
-    link = _link(server, env)
+    link = _link(server, env, logins)
     asked = _Asked(server.name, elicit)
     peer = asked.peer = Peer(server.name, link, asked.serve)
     raised: BaseException | None = None
@@ -192,14 +195,18 @@ async def connected(
         raise raised
 
 
-def _link(server: McpServer, env: Mapping[str, str]) -> Link:
+def _link(server: McpServer, env: Mapping[str, str], logins: "McpLogins | None") -> Link:
     if isinstance(server.transport, StdioServer):
         from pycodex.supervisor.mcp.stdio import StdioLink
 
         return StdioLink(server.name, server.transport, env)
     from pycodex.supervisor.mcp.http import HttpLink
 
-    return HttpLink(server.name, server.transport, env)
+    if logins is None or server.transport.has_token:
+        return HttpLink(server.name, server.transport, env)
+    from pycodex.supervisor.mcp.logins import ServerLogin
+
+    return HttpLink(server.name, server.transport, env, ServerLogin(logins, server.name, server.transport))
 
 
 async def _started(client: McpClient, link: Link, peer: Peer, nursery: trio.Nursery) -> McpClient:

@@ -85,7 +85,7 @@ class ModelClient:
 
     async def _token_instead(self, refused: Token) -> Token | None:
         """A newer one of the same ChatGPT login."""
-        from pycodex.supervisor.auth.oauth import RefreshFailed
+        from pycodex.supervisor.auth.grants import RefreshFailed
 
         try:
             return await self._credentials.after_refusal(refused)

@@ -13,6 +13,7 @@ from pycodex.supervisor.config.mcp_servers import McpServer
 from pycodex.supervisor.mcp.client import DECLINED
 from pycodex.supervisor.mcp.connections import CANCELLED, FAILED, READY, McpConnections, StartState
 from pycodex.supervisor.mcp.failures import McpFailure, RpcFailure
+from pycodex.supervisor.mcp.logins import McpLogins
 from pycodex.supervisor.mcp.peer import INVALID_PARAMS
 from pycodex.supervisor.policy.mcp_tools import may_elicit
 from pycodex.supervisor.session.opening import NotBegun
@@ -27,13 +28,15 @@ Json = dict[str, Any]
 def connections_of(
     state: ThreadState,
     *,
-    env: Mapping[str, str],
     start_soon: Callable[..., None],
     turn_id: Callable[[], str | None],
+    logins: McpLogins,
 ) -> McpConnections:
     """None is open yet."""
     desk = _Desk(state, turn_id)
-    return McpConnections(env=env, start_soon=start_soon, tell=desk.tell, tell_all=desk.tell_all, elicit=desk.elicit)
+    return McpConnections(
+        env=logins.env, start_soon=start_soon, tell=desk.tell, tell_all=desk.tell_all, elicit=desk.elicit, logins=logins
+    )
 
 
 async def open_first(connections: McpConnections, servers: Mapping[str, McpServer]) -> None:

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from pycodex.protocol.items import Item
     from pycodex.supervisor.config.mcp_servers import McpServer
     from pycodex.supervisor.mcp.connections import McpConnections
+    from pycodex.supervisor.mcp.logins import McpLogins
     from pycodex.supervisor.session.tasks.user_shell import TypedBeside
 
 MAX_WAITING_OPS = 512
@@ -137,23 +138,28 @@ class Session:
     def active_turn_id(self) -> str | None:
         return self._active.task.turn.turn_id if self._active else None
 
-    async def open_servers(self, servers: "Mapping[str, McpServer]", env: Mapping[str, str]) -> None:
+    async def open_servers(self, servers: "Mapping[str, McpServer]", logins: "McpLogins") -> None:
         """Before the first wish: start its MCP servers. Raises UserFacing if one fails that is required."""
         from pycodex.supervisor.session.mcp_desk import open_first
 
-        await open_first(self._servers(env), servers)
+        await open_first(self._servers(logins), servers)
 
-    def use_servers(self, servers: "Mapping[str, McpServer]", env: Mapping[str, str]) -> None:
+    def use_servers(self, servers: "Mapping[str, McpServer]", logins: "McpLogins") -> None:
         """Others from the next turn on."""
         if servers or self.state.tools.mcp is not None:
-            self._servers(env).replace(servers)
+            self._servers(logins).replace(servers)
 
-    def _servers(self, env: Mapping[str, str]) -> "McpConnections":
+    def _servers(self, logins: "McpLogins") -> "McpConnections":
         if self.state.tools.mcp is None:
             from pycodex.supervisor.session.mcp_desk import connections_of
 
             start_soon = self._nursery.start_soon
-            mcp = connections_of(self.state, env=env, start_soon=start_soon, turn_id=lambda: self.active_turn_id)
+            mcp = connections_of(
+                self.state,
+                start_soon=start_soon,
+                turn_id=lambda: self.active_turn_id,
+                logins=logins,
+            )
             self.state.tools = replace(self.state.tools, mcp=mcp)
             return mcp
         return self.state.tools.mcp

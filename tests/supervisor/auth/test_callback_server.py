@@ -10,7 +10,7 @@ import trio
 
 from pycodex.protocol.http_head import MAX_HEAD_BYTES, Head
 from pycodex.supervisor.auth.callback_server import HOST, Page, bind, serve_visits
-from pycodex.supervisor.auth.oauth import LoginFailed
+from pycodex.supervisor.auth.grants import LoginFailed
 from support.issuer import visit
 
 

@@ -10,42 +10,21 @@ from typing import Any
 
 import keyring
 import pytest
-from keyring.backend import KeyringBackend
 from keyring.backends.fail import Keyring as NoBackend
 from keyring.backends.null import Keyring as Forgetful
 
 from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.auth.auth_file import BadAuthFile
 from pycodex.supervisor.auth.stores import check_lasting, entry_name, store_of
+from support.rings import Ring, put_back
 
 LOGIN = {"auth_mode": "apikey", "OPENAI_API_KEY": "sk"}
 
 
-class Ring(KeyringBackend):
-    """One in memory."""
-
-    priority = 1.0
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.kept: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.kept.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.kept[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        del self.kept[service, username]
-
-
 @pytest.fixture
 def before() -> Iterator[None]:
-    """Whichever keyring was there is there again afterwards."""
-    found = keyring.get_keyring()
-    yield
-    keyring.set_keyring(found)
+    with put_back():
+        yield
 
 
 @pytest.fixture
