@@ -8,7 +8,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Protocol
 
 from pycodex.protocol.errors import UserFacing
@@ -27,7 +27,7 @@ AUTO = "auto"
 EPHEMERAL = "ephemeral"
 _SERVICE = "Codex Auth"
 _OTHERS_S = 5.0
-"""How long others are waited for. A keyring may take longer; then the last one counts."""
+"""How long others are waited for."""
 _POLL_S = 0.01
 
 
@@ -49,11 +49,11 @@ class Place(Protocol):
 
 
 class Store:
-    """A place, and who may change what is there: each change is whole before the next one begins."""
+    """A place, and who may change what is there: each change is whole before the next one begins, if it is `brief`."""
 
-    def __init__(self, kept_at: Place, codex_home: str) -> None:
+    def __init__(self, kept_at: Place, codex_home: str, *, brief: bool) -> None:
         self._kept_at = kept_at
-        self._codex_home = codex_home
+        self._locked = codex_home if brief else None
 
     @property
     def place(self) -> str:
@@ -63,34 +63,35 @@ class Store:
         return self._kept_at.load()
 
     def save(self, stored: Json) -> None:
-        with _others_kept_out(self._codex_home):
+        with _others_kept_out(self._locked):
             self._kept_at.save(stored)
 
     def remove(self) -> bool:
-        with _others_kept_out(self._codex_home):
+        with _others_kept_out(self._locked):
             return self._kept_at.remove()
 
     def change(self, edited: Callable[[Json | None], Json]) -> Json:
         """Save what `edited` makes of what is there; nobody logs in or out in between."""
-        with _others_kept_out(self._codex_home):
+        with _others_kept_out(self._locked):
             stored = edited(self._kept_at.load())
             self._kept_at.save(stored)
         return stored
 
 
 @contextmanager
-def _others_kept_out(codex_home: str) -> Iterator[None]:
+def _others_kept_out(directory: str | None) -> Iterator[None]:
     """By a lock on the directory, which leaves no file. Where none can be had, it is done without."""
+    descriptor = None
+    with suppress(OSError):
+        if directory is not None:
+            descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        descriptor = os.open(codex_home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:
-        yield
-        return
-    try:
-        _lock(descriptor)
+        if descriptor is not None:
+            _lock(descriptor)
         yield
     finally:
-        os.close(descriptor)
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def _lock(descriptor: int) -> None:
@@ -110,7 +111,8 @@ def _lock(descriptor: int) -> None:
 
 def store_of(kind: str, codex_home: str, memory: dict[str, Json]) -> Store:
     """`kind` is a value of `cli_auth_credentials_store`; `memory` belongs to the process."""
-    return Store(_place_of(kind, codex_home, memory), codex_home)
+    # A keyring may wait for a person: whoever edits the configuration, under the same lock, must not wait with it.
+    return Store(_place_of(kind, codex_home, memory), codex_home, brief=kind not in (KEYRING, AUTO))
 
 
 def _place_of(kind: str, codex_home: str, memory: dict[str, Json]) -> Place:

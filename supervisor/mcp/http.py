@@ -34,6 +34,7 @@ LEAST_SECRET_CHARS = 6
 _UNAUTHORISED = 401
 _NOT_FOUND = 404
 _STREAM = "text/event-stream"
+_VERSION_HEADER = "MCP-Protocol-Version"
 
 logger = logging.getLogger("pycodex.mcp")
 
@@ -121,7 +122,7 @@ class HttpLink:
             return None
 
     def agreed(self, protocol_version: str) -> None:
-        self._headers["MCP-Protocol-Version"] = protocol_version
+        self._headers[_VERSION_HEADER] = protocol_version
         self._nursery.start_soon(self._listen)
 
     def forget(self, request_id: int) -> None:
@@ -270,9 +271,9 @@ class HttpLink:
 
 def _hidden(text: str, headers: Mapping[str, str]) -> str:
     """Servers repeat what they were sent, and what they say is told to models."""
-    for value in headers.values():
+    for name, value in headers.items():
         secret = value.strip().removeprefix("Bearer ")
-        if len(secret) >= LEAST_SECRET_CHARS:
+        if name != _VERSION_HEADER and len(secret) >= LEAST_SECRET_CHARS:
             text = text.replace(secret, "***")
     return text
 

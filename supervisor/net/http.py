@@ -298,7 +298,9 @@ def _failure_of(error: Exception) -> NetworkFailure:
     if isinstance(error, httpcore.TimeoutException):
         return NetworkFailure(f"no connection within {_CONNECT_S:g} seconds")
     is_permanent = isinstance(error, httpcore.LocalProtocolError | httpcore.UnsupportedProtocol)
-    return NetworkFailure(_deepest_reason(error), is_permanent=is_permanent)
+    # Without the bytes that are no answer: they may be those that we sent, with a key in them.
+    reason = _deepest_reason(error).partition(": bytearray(")[0]
+    return NetworkFailure(reason, is_permanent=is_permanent)
 
 
 def _deepest_reason(error: BaseException) -> str:

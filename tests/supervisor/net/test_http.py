@@ -80,6 +80,18 @@ async def test_refused_connection_says_so() -> None:
     assert not caught.value.is_permanent
 
 
+@pytest.mark.parametrize("before", [b"", b"HTTP/1.1 200 OK\r\n"])
+async def test_a_server_that_repeats_what_it_gets_is_not_repeated(before: bytes) -> None:
+    async def echo(stream: trio.SocketStream) -> None:
+        await stream.send_all(before + bytes(await stream.receive_some()))
+
+    async with trio.open_nursery() as nursery, open_http({}) as http:
+        (listener,) = await nursery.start(partial(trio.serve_tcp, echo, 0, host="127.0.0.1"))
+        with pytest.raises(NetworkFailure, match=r"^illegal (status|header) line$"):
+            await http.get(f"http://127.0.0.1:{listener.socket.getsockname()[1]}/?key=secret")
+        nursery.cancel_scope.cancel()
+
+
 async def test_a_body_in_tiny_pieces_keeps_nobody_waiting() -> None:
     """Between two of them everybody else has a turn."""
     taken = most = 0
