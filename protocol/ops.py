@@ -86,7 +86,9 @@ class ClearGoal(Record):
 
 
 class Interrupt(Record):
-    """End the running turn, if any."""
+    """End the running turn, if any. One that was asked for is spared if another one is named."""
+
+    turn_id: "str | None" = None
 
 
 class Answer(Record):

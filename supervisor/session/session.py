@@ -243,10 +243,12 @@ class Session:
                 await self._end_of_interrupted()
                 await self._make_way()
                 self._begin(_Start(wish_id, self._review(op)))
-            case Interrupt():
+            case Interrupt(turn_id=turn_id):
+                is_meant = turn_id in (None, self.active_turn_id) or self.state.goals.is_active
                 # First: the turn may end by itself at this moment, and another one must not follow.
                 self.state.goals.pause()
-                await self._interrupt()
+                if is_meant or self._active is None:
+                    await self._interrupt()
             case Answer(request_id=request_id, value=value):
                 self._answer(request_id, value)
             case Compact():

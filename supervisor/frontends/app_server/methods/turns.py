@@ -104,7 +104,9 @@ async def interrupt(caller: Caller, params: TurnInterruptParams) -> Json:
         raise RpcError(f"expected active turn id {params.turn_id} but found {active}")
     waiter = live.awaited(TurnAborted, TaskComplete)
     call.at_the_end(lambda: live.give_up(waiter))
-    await live.submit(Interrupt())
+    # What a client knows of may have ended already, and what waited for its end may be running.
+    known = live.telling.turn
+    await live.submit(Interrupt(turn_id=None if known is None else known.turn_id))
     await waiter.wait()
     return {}
 

@@ -8,6 +8,7 @@ from pycodex.supervisor.frontends.app_server.method import INVALID_PARAMS
 from pycodex.supervisor.model.scripted import Hold, Reply, Until, refuse, say
 from support.app_server import Refused, exactly, open_app_server, statuses, text_input, told
 from support.engine import Place, plan, run, said
+from support.waiting import eventually_async
 
 
 async def test_plain_turn_is_told_in_order(place: Place) -> None:
@@ -93,6 +94,30 @@ async def test_interrupt_is_answered_before_the_end_is_told(place: Place) -> Non
         assert ended["turn"]["status"] == "interrupted"
         assert "turn/completed" in told(client.heard[place_of_answer:])
         assert statuses(client.heard)[-1] == "idle"
+
+
+async def test_interrupt_does_not_hit_the_turn_that_waited(place: Place) -> None:
+    ends = [trio.Event(), trio.Event()]
+    script = [Reply(parts=[Until(end), *say("ok")]) for end in ends]
+    async with open_app_server(place, script) as scratch:
+        client = await scratch.connect().hello()
+        thread_id = await client.start()
+        await client.call("thread/compact/start", threadId=thread_id)
+        compaction = (await client.until("turn/started"))["turn"]["id"]
+        turn_id = (await client.call("turn/start", threadId=thread_id, input=[text_input("go")]))["turn"]["id"]
+        live = scratch.server.live.get(thread_id)
+        assert live is not None
+        # The client has not heard yet that the first has ended.
+        held = live.gate.hold()
+        ends[0].set()
+        await eventually_async(lambda: len(scratch.model.requests) == 2)
+        request = await client.ask("turn/interrupt", threadId=thread_id, turnId=compaction)
+        await eventually_async(lambda: live._awaited, what="the interrupt is on its way")
+        held.release()
+        assert await client.answer_to(request) == {}
+        ends[1].set()
+        ended = await client.until("turn/completed", turn__id=turn_id)
+        assert ended["turn"]["status"] == "completed"
 
 
 async def test_steered_input_joins_the_turn(place: Place) -> None:
