@@ -73,7 +73,7 @@ class _Program:
         try:
             outcome = await self._outcome()
             self.over.set()
-            if await self.command.started():
+            if not self.failure or await self.command.started():
                 await self.answered.wait()
                 self._caller.notify("process/exited", _told(self.handle, outcome))
         finally:
@@ -100,7 +100,9 @@ async def spawn(caller: Caller, params: ProcessSpawnParams) -> Json:
     caller.nursery.start_soon(program.live, programs)
     if not await program.command.started():
         await program.over.wait()
-        raise RpcError(f"failed to spawn process: {program.failure}", code=INTERNAL_ERROR)
+        # Without a failure its time was over before it began, which is an end like any other.
+        if program.failure:
+            raise RpcError(f"failed to spawn process: {program.failure}", code=INTERNAL_ERROR)
     caller.after_answer(program.answered.set)
     return {}
 
