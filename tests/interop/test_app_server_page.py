@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from pycodex.supervisor.frontends.app_server.client_commands import MAX_COMMANDS
 from pycodex.supervisor.frontends.app_server.connection import MAX_UNDER_WAY, MAX_WAITING_REQUESTS
-from pycodex.supervisor.frontends.app_server.methods.command_exec import MAX_COMMANDS
 from pycodex.supervisor.frontends.app_server.methods.turns import MAX_INPUT_CHARS
 from pycodex.supervisor.frontends.app_server.outgoing import MAX_WAITING, MAX_WAITING_BYTES
 from pycodex.supervisor.frontends.app_server.transport import MAX_MESSAGE_BYTES
