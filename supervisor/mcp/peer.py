@@ -13,7 +13,7 @@ import outcome
 import trio
 
 from pycodex.protocol.jsonrpc import Failure, Notification, Request, Response, answer, error_answer
-from pycodex.supervisor.mcp.failures import ConnectionLost, McpFailure, RpcFailure, TimedOut
+from pycodex.supervisor.mcp.failures import INTERNAL_ERROR, ConnectionLost, McpFailure, RpcFailure, TimedOut
 from pycodex.supervisor.mcp.link import Json, Link, Undelivered
 from pycodex.supervisor.mcp.patience import Patience
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 MOST_SERVED = 16
 """Requests of the server's that are answered at the same time."""
-METHOD_NOT_FOUND = -32601
-INTERNAL_ERROR = -32603
 _BUSY = -32000
 
 Serve = Callable[[str, Any], Awaitable[Json]]
@@ -67,10 +65,8 @@ class Peer:
             self.over.set()
             self._settle_all(ConnectionLost())
 
-    async def request(
-        self, method: str, params: Json | None = None, *, timeout_s: float | None = None, waiting: str = ""
-    ) -> Any:
-        """The result. Raises McpFailure; `waiting` says what was waited for, if it takes too long."""
+    async def request(self, method: str, params: Json | None = None, *, timeout_s: float | None = None) -> Any:
+        """The result. Raises McpFailure."""
         if self.over.is_set():
             raise ConnectionLost
         request_id = next(self._ids)
@@ -80,7 +76,7 @@ class Peer:
                 await self._link.send(_request(request_id, method, params))
                 await waiter.settled.wait()
             if not waiter.settled.is_set():
-                raise TimedOut(waiting or f"awaiting {method}", timeout_s or 0)
+                raise TimedOut(f"awaiting {method}", timeout_s or 0)
         finally:
             del self._waiting[request_id]
             if not waiter.settled.is_set():

@@ -20,8 +20,9 @@ import trio
 
 from pycodex.protocol.jsonrpc import decode, encode
 from pycodex.supervisor.config.mcp_servers import StdioServer
+from pycodex.supervisor.import_root import import_root
 from pycodex.supervisor.mcp.failures import ConnectionLost, McpFailure
-from pycodex.supervisor.mcp.link import MOST_MESSAGE_BYTES, MOST_WAITING_MESSAGES, Incoming, Json, Undelivered
+from pycodex.supervisor.mcp.link import MOST_MESSAGE_BYTES, MOST_WAITING_MESSAGES, Incoming, Json, Undelivered, next_of
 
 UNCONFINED_BECAUSE = "it is a program of the user's own, named in their configuration"
 INHERITED = (
@@ -127,10 +128,7 @@ class StdioLink:
             logger.debug("MCP server %s: nobody reads %s", self._name, message.get("method"))
 
     async def receive(self) -> Incoming | None:
-        try:
-            return await self._messages.receive()
-        except trio.EndOfChannel:
-            return None
+        return await next_of(self._messages)
 
     def agreed(self, protocol_version: str) -> None:
         """The version goes without saying here."""
@@ -140,7 +138,7 @@ class StdioLink:
 
     async def _keeper(self, theirs: socket.socket) -> trio.Process:
         return await trio.lowlevel.open_process(
-            [sys.executable, "-I", "-c", _KEEPER, _import_root(), str(theirs.fileno())],
+            [sys.executable, "-I", "-c", _KEEPER, import_root(), str(theirs.fileno())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -213,11 +211,6 @@ class StdioLink:
         async for block in stderr:
             for line in lines.feed(bytes(block)):
                 logger.info("MCP server %s says: %s", self._name, line.decode("utf-8", "replace"))
-
-
-def _import_root() -> str:
-    """The directory from which the package of this very file is imported."""
-    return os.path.dirname(os.path.abspath(sys.modules["pycodex"].__path__[0]))
 
 
 def _reason(number: int, text: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from pycodex.protocol.events.error import ErrorEvent
-from pycodex.protocol.events.turn import TaskComplete, TaskStarted
+from pycodex.protocol.events.turn import TaskComplete
 from pycodex.protocol.items import input_text, message
 from pycodex.protocol.turn_context import TurnContext
 from pycodex.protocol.user_input import LocalImage, UserInput
@@ -63,10 +63,7 @@ class RegularTurn:
         self._source = state.client.turn(TurnMetadata(turn).header)
 
     async def run(self) -> None:
-        window = self.turn.model_info.effective_context_window
-        self._journal.tell(
-            TaskStarted(turn_id=self.turn.turn_id, model_context_window=window, collaboration_mode_kind=self.turn.mode)
-        )
+        self._journal.tell_beginning(self.turn)
         self._state.goals.turn_began(self.turn.turn_id)
         last_message: str | None = None
         failure: object = None

@@ -7,6 +7,7 @@ happens and what is read from a file later are the same. Pure.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pycodex.protocol.durations import milliseconds
 from pycodex.protocol.events.exec import USER_SHELL
 from pycodex.protocol.review import rendered, stored_report
 from pycodex.supervisor.text.argv import shown
@@ -192,7 +193,3 @@ def mcp_tool_call(event: Mapping[str, Any]) -> Json:
         "error": None if error is None else {"message": error},
         "durationMs": None if result is None else milliseconds(event["duration"]),
     }
-
-
-def milliseconds(duration: Mapping[str, int]) -> int:
-    return duration["secs"] * 1000 + duration["nanos"] // 1_000_000

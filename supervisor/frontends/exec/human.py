@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from pycodex.protocol.durations import milliseconds
 from pycodex.protocol.events.error import BackgroundEvent, DeprecationNotice, ErrorEvent, StreamError, WarningEvent
 from pycodex.protocol.events.exec import ExecCommandBegin, ExecCommandEnd
 from pycodex.protocol.events.image import ViewImageToolCall
@@ -289,7 +290,7 @@ def first_lines(output: str) -> str:
 
 
 def shown_duration(duration: dict[str, int]) -> str:
-    return shown_ms(duration["secs"] * 1000 + duration["nanos"] // 1_000_000)
+    return shown_ms(milliseconds(duration))
 
 
 def shown_ms(total_ms: int) -> str:

@@ -48,9 +48,16 @@ async def test_tools_are_called(tmp_path: Path) -> None:
 
 async def test_resources_are_listed_and_read() -> None:
     async with connected(server(), env=ENV) as client:
-        assert await client.resources() == [{"uri": "memo://1", "name": "one"}]
-        assert await client.resource_templates() == [{"uriTemplate": "memo://{n}", "name": "memo"}]
-        assert await client.page("resources/list", "resources") == ([{"uri": "memo://1", "name": "one"}], None)
+        assert await client.whole_list("resources/list", "resources", timeout_s=5) == [
+            {"uri": "memo://1", "name": "one"}
+        ]
+        assert await client.whole_list("resources/templates/list", "resourceTemplates", timeout_s=5) == [
+            {"uriTemplate": "memo://{n}", "name": "memo"}
+        ]
+        assert await client.page("resources/list", "resources", timeout_s=5) == (
+            [{"uri": "memo://1", "name": "one"}],
+            None,
+        )
         assert await client.read_resource("memo://1") == [{"uri": "memo://1", "text": "plum"}]
         with pytest.raises(RpcFailure, match=exactly("Mcp error: -32002: no such")):
             await client.read_resource("memo://9")
@@ -81,7 +88,7 @@ async def test_tools_without_a_name_or_schema_are_left_out() -> None:
 async def test_a_server_may_have_no_tools() -> None:
     async with connected(server("toolless"), env=ENV) as client:
         assert client.tools == ()
-        assert await client.resources()
+        assert await client.whole_list("resources/list", "resources", timeout_s=5)
 
 
 @pytest.mark.parametrize("fault", ["garbage", "floods"])

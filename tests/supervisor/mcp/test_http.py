@@ -100,7 +100,7 @@ async def test_answers_that_are_none_fail_the_call_alone(fault: str, text: str) 
         async with connected(web(told), env=ENV) as client:
             with pytest.raises(McpFailure, match=exactly(text.format(url=told.url))):
                 await client.call_tool("echo", {})
-            assert await client.resources() == []
+            assert await client.whole_list("resources/list", "resources", timeout_s=5) == []
 
 
 async def test_a_session_that_the_server_has_ended_ends_the_connection() -> None:
