@@ -22,7 +22,6 @@ from pycodex.supervisor.model.request import Prompt
 from pycodex.supervisor.model.stream import ModelFailure
 from pycodex.supervisor.prompts import load
 from pycodex.supervisor.rollout.writer import RolloutUnwritable
-from pycodex.supervisor.session.compaction import Compaction
 from pycodex.supervisor.session.failures import tell_failure
 from pycodex.supervisor.session.goals import Outcome
 from pycodex.supervisor.session.meter import Meter
@@ -38,6 +37,7 @@ from pycodex.supervisor.workspace.turn_diff import TurnChanges
 
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item
+    from pycodex.supervisor.session.compaction import Compaction
 
 
 REGULAR = "regular"
@@ -201,7 +201,9 @@ class RegularTurn:
         shrinks = (before.model_info.context_window or 0) > (self.turn.model_info.context_window or 0)
         return before if shrinks else None
 
-    def _compaction(self, turn: TurnContext) -> Compaction:
+    def _compaction(self, turn: TurnContext) -> "Compaction":
+        from pycodex.supervisor.session.compaction import Compaction
+
         return Compaction(self._state, turn, self._source, self._tool_specs)
 
     def _still_needed(self) -> "list[Item]":

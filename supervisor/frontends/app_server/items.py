@@ -9,7 +9,6 @@ from typing import Any
 
 from pycodex.protocol.durations import milliseconds
 from pycodex.protocol.events.exec import USER_SHELL
-from pycodex.protocol.review import rendered, stored_report
 from pycodex.supervisor.text.argv import shown
 
 Json = dict[str, Any]
@@ -79,6 +78,8 @@ def entered_review(item_id: str, event: Mapping[str, Any]) -> Json:
 
 
 def exited_review(item_id: str, event: Mapping[str, Any]) -> Json:
+    from pycodex.protocol.review import rendered, stored_report
+
     return {"type": "exitedReviewMode", "id": item_id, "review": rendered(stored_report(event.get("review_output")))}
 
 
