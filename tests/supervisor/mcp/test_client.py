@@ -112,17 +112,9 @@ async def test_a_server_that_does_not_start_says_why(fault: str, text: str) -> N
             pass
 
 
-@pytest.mark.parametrize(
-    ("fault", "seconds", "text"),
-    [
-        ("hangs", 0.5, "timed out handshaking with MCP server after 0.5s"),
-        # Long enough for its handshake, which has the same limit.
-        ("hangs at tools", 5, "timed out awaiting tools/list after 5s"),
-    ],
-)
-async def test_a_server_that_hangs_is_not_waited_for(fault: str, seconds: float, text: str) -> None:
-    with pytest.raises(TimedOut, match=exactly(text)):
-        async with connected(server(fault, startup_timeout_s=seconds), env=ENV):
+async def test_a_server_that_hangs_is_not_waited_for() -> None:
+    with pytest.raises(TimedOut, match=exactly("timed out handshaking with MCP server after 0.5s")):
+        async with connected(server("hangs", startup_timeout_s=0.5), env=ENV):
             pass
 
 

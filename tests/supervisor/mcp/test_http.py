@@ -13,9 +13,9 @@ from support.waiting import eventually_async
 ENV = {"TOKEN": " s3cret ", "EMPTY": " ", "EXTRA": "e"}
 
 
-def web(told: McpHttp, *, tool_timeout_s: float = 20, **transport: object) -> McpServer:
+def web(told: McpHttp, *, startup_timeout_s: float = 20, tool_timeout_s: float = 20, **transport: object) -> McpServer:
     server = HttpServer(url=told.url, **transport)  # type: ignore[arg-type]
-    return McpServer(name="web", transport=server, tool_timeout_s=tool_timeout_s)
+    return McpServer(name="web", transport=server, startup_timeout_s=startup_timeout_s, tool_timeout_s=tool_timeout_s)
 
 
 @pytest.mark.parametrize("as_events", [False, True])
@@ -120,3 +120,12 @@ async def test_an_answer_that_does_not_come_is_not_waited_for() -> None:
             with pytest.raises(TimedOut, match=exactly("timed out awaiting tools/call after 0.2s")):
                 await client.call_tool("echo", {})
             await eventually_async(lambda: "POST notifications/cancelled" in told.heard())
+
+
+async def test_tools_that_are_never_listed_are_not_waited_for() -> None:
+    """The handshake has the same limit, and is over in a moment here."""
+    with serve_mcp(fault="hangs", fault_at="tools/list") as told:
+        with pytest.raises(TimedOut, match=exactly("timed out awaiting tools/list after 1s")):
+            async with connected(web(told, startup_timeout_s=1), env=ENV):
+                pass
+        assert told.heard()[:3] == ["POST initialize", "POST notifications/initialized", "POST tools/list"]
