@@ -319,7 +319,8 @@ class ThreadManager:
                         _tell_context(session.state)
                     first = _first_events(config, model, origin)
                     thread = self._introduced(session, outbox, origin.file.path, events=first)
-                    await self._open_servers(session, config)
+                    if any(server.enabled for server in config.mcp_servers.values()):
+                        await session.open_servers(config.mcp_servers, self._env)
                     task_status.started(thread)
                     has_begun = True
                     await session.run()
@@ -340,10 +341,6 @@ class ThreadManager:
                 session.over.set()
         if failure is not None and not has_begun:
             raise failure
-
-    async def _open_servers(self, session: Session, config: Config) -> None:
-        if any(server.enabled for server in config.mcp_servers.values()):
-            await session.open_servers(config.mcp_servers, self._env)
 
     def _introduced(
         self, session: Session, outbox: Outbox, rollout_path: str | None, *, events: Iterator[AnyEvent]

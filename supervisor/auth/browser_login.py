@@ -5,7 +5,6 @@ Owns the sequence and what the browser is shown. No secret is put into an addres
 
 import hmac
 import html
-import os
 from collections.abc import Callable
 from urllib.parse import parse_qsl
 
@@ -19,7 +18,6 @@ from pycodex.supervisor.auth.oauth import Authorization, LoginFailed, api_key_fo
 
 _CALLBACK = "/auth/callback"
 _SUCCESS = "/success"
-_CANCEL = "/cancel"
 _PAGE_S = 5.0
 """How long the browser may take to fetch the last page; the login counts either way."""
 _STATE_BYTES = 32
@@ -52,6 +50,8 @@ async def browser_login(terms: LoginTerms, ready: Callable[[str, int], None], *,
 
 class _Attempt:
     def __init__(self, terms: LoginTerms, port: int) -> None:
+        import os
+
         self.port = port
         self.decided = trio.Event()
         self.shown = trio.Event()
@@ -75,17 +75,18 @@ class _Attempt:
         ).url
 
     async def visit(self, head: Head) -> Page:
-        if head.path == _CALLBACK:
-            try:
-                fields = dict(parse_qsl(head.query, max_num_fields=_MOST_FIELDS))
-            except ValueError:
-                return Page(status=400, text="Bad Request")
-            return await self._callback(fields)
-        if head.path == _SUCCESS and self.decided.is_set() and self.failure is None:
-            text = "You are logged in. You can close this page."
-            return Page(text=_page("Logged in", text), is_html=True, then=self.shown.set)
-        if head.path == _CANCEL:
-            return self._cancel(head)
+        match head.path:
+            case "/auth/callback":
+                try:
+                    fields = dict(parse_qsl(head.query, max_num_fields=_MOST_FIELDS))
+                except ValueError:
+                    return Page(status=400, text="Bad Request")
+                return await self._callback(fields)
+            case "/success" if self.decided.is_set() and self.failure is None:
+                text = "You are logged in. You can close this page."
+                return Page(text=_page("Logged in", text), is_html=True, then=self.shown.set)
+            case "/cancel":
+                return self._cancel(head)
         return Page(status=404, text="Not Found")
 
     def _cancel(self, head: Head) -> Page:

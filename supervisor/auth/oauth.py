@@ -3,13 +3,14 @@
 Owns the addresses, the parameters and the texts of refusals; keeps nothing. No error repeats a secret that was sent.
 """
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pycodex.protocol.errors import UserFacing
-from pycodex.supervisor.auth.web import Send, Unreachable, WebAnswer, form_request, json_request
+from pycodex.supervisor.auth.web import Send, WebAnswer, form_request, json_request
 
 CLIENT_ID = "app_EMoamEEZ73f0CkXaXp7hrann"
 ISSUER = "https://auth.openai.com"
@@ -115,9 +116,10 @@ async def tokens_for_code(send: Send, issuer: str, *, code: str, redirect_uri: s
     }
     answer = await send(form_request(f"{issuer}/oauth/token", fields))
     if not answer.is_good:
-        reason = without_secrets(_reason_in(answer), code, verifier)
+        reason = without_secrets(_reason_in(answer.text), code, verifier)
         raise LoginFailed(f"token endpoint returned status {answer.status_text}: {reason}")
-    tokens = _tokens_in(answer)
+    found = _object_in(answer)
+    tokens = Tokens(**{name: _token(found, name) for name in ("id_token", "access_token", "refresh_token")})
     if None in (tokens.id_token, tokens.access_token, tokens.refresh_token):
         raise LoginFailed("the token endpoint did not send all of id_token, access_token and refresh_token")
     return tokens
@@ -125,6 +127,8 @@ async def tokens_for_code(send: Send, issuer: str, *, code: str, redirect_uri: s
 
 async def api_key_for(send: Send, issuer: str, id_token: str) -> str | None:
     """A key that some accounts get with their login; None if this one does not."""
+    from pycodex.supervisor.auth.web import Unreachable
+
     fields = {
         "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange",
         "client_id": CLIENT_ID,
@@ -136,11 +140,13 @@ async def api_key_for(send: Send, issuer: str, id_token: str) -> str | None:
         answer = await send(form_request(f"{issuer}/oauth/token", fields))
     except Unreachable:
         return None
-    return _token(answer.fields, "access_token") if answer.is_good else None
+    return _token(_object_in(answer), "access_token") if answer.is_good else None
 
 
 async def refreshed_tokens(send: Send, env: Mapping[str, str], refresh_token: str) -> Tokens:
     """Raises LoginRefused or RefreshFailed."""
+    from pycodex.supervisor.auth.web import Unreachable
+
     url = env.get(REFRESH_URL_VARIABLE) or f"{ISSUER}/oauth/token"
     content = {"client_id": CLIENT_ID, "grant_type": "refresh_token", "refresh_token": refresh_token}
     try:
@@ -148,11 +154,12 @@ async def refreshed_tokens(send: Send, env: Mapping[str, str], refresh_token: st
     except Unreachable as error:
         raise RefreshFailed(f"Failed to refresh token: {error}") from error
     if answer.status == 401:
-        raise LoginRefused(_REFUSALS.get((_code_in(answer) or "").lower(), REFUSED))
+        raise LoginRefused(_REFUSALS.get((_code_in(answer.text) or "").lower(), REFUSED))
     if not answer.is_good:
-        reason = without_secrets(_reason_in(answer), refresh_token)
+        reason = without_secrets(_reason_in(answer.text), refresh_token)
         raise RefreshFailed(f"Failed to refresh token: {answer.status_text}: {reason}")
-    tokens = _tokens_in(answer)
+    found = _object_in(answer)
+    tokens = Tokens(**{name: _token(found, name) for name in ("id_token", "access_token", "refresh_token")})
     if tokens.access_token is None:
         raise RefreshFailed("Failed to refresh token: the answer holds no access token")
     return tokens
@@ -165,9 +172,16 @@ def without_secrets(text: str, *secrets: str) -> str:
     return text
 
 
-def _tokens_in(answer: WebAnswer) -> Tokens:
-    found = answer.fields
-    return Tokens(**{name: _token(found, name) for name in ("id_token", "access_token", "refresh_token")})
+def _object_in(answer: WebAnswer) -> Mapping[str, Any]:
+    parsed = _parsed(answer.text)
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _token(found: Mapping[str, Any], name: str) -> str | None:
@@ -177,19 +191,23 @@ def _token(found: Mapping[str, Any], name: str) -> str | None:
     return value if is_token else None
 
 
-def _code_in(answer: WebAnswer) -> str | None:
-    found = answer.fields
-    error = found.get("error")
+def _code_in(text: str) -> str | None:
+    parsed = _parsed(text)
+    if not isinstance(parsed, dict):
+        return None
+    error = parsed.get("error")
     code = error.get("code") if isinstance(error, dict) else error
-    code = found.get("code") if not isinstance(code, str) else code
+    code = parsed.get("code") if not isinstance(code, str) else code
     return code if isinstance(code, str) else None
 
 
-def _reason_in(answer: WebAnswer) -> str:
+def _reason_in(text: str) -> str:
     """One line: the description, else the message, else the code, else the body itself."""
-    error = answer.fields.get("error")
+    parsed = _parsed(text)
+    found = parsed if isinstance(parsed, dict) else {}
+    error = found.get("error")
     nested = error.get("message") if isinstance(error, dict) else None
-    for candidate in (answer.fields.get("error_description"), nested, _code_in(answer), answer.text):
+    for candidate in (found.get("error_description"), nested, _code_in(text), text):
         if isinstance(candidate, str) and candidate.strip():
             return " ".join(candidate.split())[:_MOST_TOLD]
     return "unknown error"

@@ -13,10 +13,10 @@ from typing import Any
 import trio
 
 from pycodex.supervisor.config.mcp_servers import McpServer, StdioServer
-from pycodex.supervisor.mcp.failures import METHOD_NOT_FOUND, ConnectionLost, McpFailure, RpcFailure, TimedOut
+from pycodex.supervisor.mcp.failures import ConnectionLost, McpFailure, RpcFailure, TimedOut
 from pycodex.supervisor.mcp.link import Json, Link
 from pycodex.supervisor.mcp.names import server_name_problem
-from pycodex.supervisor.mcp.peer import Peer
+from pycodex.supervisor.mcp.peer import METHOD_NOT_FOUND, Peer
 
 PROTOCOL_VERSION = "2025-06-18"
 CLIENT_INFO = {"name": "codex-mcp-client", "title": "Codex", "version": "0.116.0"}
@@ -77,12 +77,11 @@ class McpClient:
             raise McpFailure(UNEXPECTED)
         return result
 
-    async def page(
-        self, method: str, key: str, cursor: str | None = None, *, timeout_s: float
-    ) -> tuple[list[Json], str | None]:
+    async def page(self, method: str, key: str, cursor: str | None = None) -> tuple[list[Json], str | None]:
         """One page of a list, and where the next one begins."""
         params = {} if cursor is None else {"cursor": cursor}
-        return _page(await self._peer.request(method, params, timeout_s=timeout_s), key)
+        result = await self._peer.request(method, params, timeout_s=self.server.tool_timeout_s)
+        return _page(result, key)
 
     async def read_resource(self, uri: str) -> list[Json]:
         result = await self._peer.request("resources/read", {"uri": uri}, timeout_s=self.server.tool_timeout_s)
@@ -93,7 +92,8 @@ class McpClient:
         found: list[Json] = []
         cursor: str | None = None
         for _ in range(MOST_PAGES):
-            items, following = await self.page(method, key, cursor, timeout_s=timeout_s)
+            params = {} if cursor is None else {"cursor": cursor}
+            items, following = _page(await self._peer.request(method, params, timeout_s=timeout_s), key)
             found += items
             if following is None or following == cursor or len(found) >= MOST_LISTED:
                 return found[:MOST_LISTED]

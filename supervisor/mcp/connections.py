@@ -7,13 +7,13 @@ with it. Knows no turn and no front-end: whoever opens it says how starts are to
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import trio
 
 from pycodex.supervisor.config.mcp_servers import McpServer
 from pycodex.supervisor.mcp.client import Elicit, McpClient, McpTool, connected
 from pycodex.supervisor.mcp.failures import McpFailure, NotLoggedIn, TimedOut
-from pycodex.supervisor.mcp.link import Json
 from pycodex.supervisor.mcp.names import by_qualified_name
 
 STARTING = "starting"
@@ -157,7 +157,7 @@ class McpConnections:
             await self._kept[name].settled.wait()
         return self.client(name)
 
-    async def call_tool(self, server: str, tool: str, arguments: Json | None, *, meta: Json | None = None) -> Json:
+    async def call_tool(self, server: str, tool: str, arguments: Any, *, meta: Any = None) -> dict[str, Any]:
         """Raises McpFailure, also for a tool that the user does not want."""
         client = await self.ready(server)
         if not client.server.offers(tool):

@@ -3,9 +3,6 @@
 Owns the kinds of failure and their texts. What follows from one is decided by whoever asked.
 """
 
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
-INTERNAL_ERROR = -32603
 MOST_TOLD_CHARS = 4096
 """Of what a server says about its own failures."""
 
@@ -42,4 +39,4 @@ class RpcFailure(McpFailure):
     def of(cls, error: object) -> "RpcFailure":
         told = error if isinstance(error, dict) else {}
         code, message = told.get("code"), told.get("message")
-        return cls(code if type(code) is int else INTERNAL_ERROR, message if isinstance(message, str) else "")
+        return cls(code if type(code) is int else -32603, message if isinstance(message, str) else "")

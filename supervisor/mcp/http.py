@@ -13,7 +13,7 @@ import trio
 from pycodex.protocol.jsonrpc import Response, decode, encode
 from pycodex.supervisor.config.mcp_servers import HttpServer
 from pycodex.supervisor.mcp.failures import MOST_TOLD_CHARS, ConnectionLost, McpFailure, NotLoggedIn
-from pycodex.supervisor.mcp.link import MOST_MESSAGE_BYTES, MOST_WAITING_MESSAGES, Incoming, Json, Undelivered, next_of
+from pycodex.supervisor.mcp.link import MOST_MESSAGE_BYTES, MOST_WAITING_MESSAGES, Incoming, Json, Undelivered
 from pycodex.supervisor.net.http import Answer, Http, NetworkFailure, open_http
 from pycodex.supervisor.net.sse import EventTooLarge, SseDecoder
 
@@ -102,7 +102,10 @@ class HttpLink:
             self._nursery.start_soon(self._try_to_send, message)
 
     async def receive(self) -> Incoming | None:
-        return await next_of(self._messages)
+        try:
+            return await self._messages.receive()
+        except trio.EndOfChannel:
+            return None
 
     def agreed(self, protocol_version: str) -> None:
         self._headers["MCP-Protocol-Version"] = protocol_version
@@ -201,7 +204,7 @@ class HttpLink:
         pause_s = SHORTEST_PAUSE_S
         while True:
             try:
-                answer = await self._http.get(self._url, [("accept", _STREAM), *self._all_headers()])
+                answer = await self._http.send("GET", self._url, [("accept", _STREAM), *self._all_headers()], None)
                 if not 200 <= answer.status < 300 or _STREAM not in answer.headers.get("content-type", ""):
                     await answer.drop()
                     return

@@ -29,14 +29,6 @@ class Undelivered:
 Incoming = Message | Undelivered
 
 
-async def next_of(messages: "trio.MemoryReceiveChannel[Incoming]") -> Incoming | None:
-    """None after the last."""
-    try:
-        return await messages.receive()
-    except trio.EndOfChannel:
-        return None
-
-
 class Link(Protocol):
     """`run` it once, in a nursery; what it opened is closed when it is cancelled, or when the server is gone."""
 

@@ -39,7 +39,7 @@ async def wants_login(server: HttpServer, env: Mapping[str, str]) -> bool:
 
 async def _has_metadata(http: Http, url: str, server: HttpServer) -> bool:
     try:
-        answer = await http.get(url, list(server.http_headers.items()))
+        answer = await http.send("GET", url, list(server.http_headers.items()), None)
         told = await answer.text(most_bytes=MOST_METADATA_BYTES, seconds=DISCOVERY_S)
     except NetworkFailure:
         return False

@@ -13,7 +13,7 @@ import outcome
 import trio
 
 from pycodex.protocol.jsonrpc import Failure, Notification, Request, Response, answer, error_answer
-from pycodex.supervisor.mcp.failures import INTERNAL_ERROR, ConnectionLost, McpFailure, RpcFailure, TimedOut
+from pycodex.supervisor.mcp.failures import ConnectionLost, McpFailure, RpcFailure, TimedOut
 from pycodex.supervisor.mcp.link import Json, Link, Undelivered
 from pycodex.supervisor.mcp.patience import Patience
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_SERVED = 16
 """Requests of the server's that are answered at the same time."""
+METHOD_NOT_FOUND = -32601
+INTERNAL_ERROR = -32603
 _BUSY = -32000
 
 Serve = Callable[[str, Any], Awaitable[Json]]

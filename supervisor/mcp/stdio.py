@@ -22,7 +22,7 @@ from pycodex.protocol.jsonrpc import decode, encode
 from pycodex.supervisor.config.mcp_servers import StdioServer
 from pycodex.supervisor.import_root import import_root
 from pycodex.supervisor.mcp.failures import ConnectionLost, McpFailure
-from pycodex.supervisor.mcp.link import MOST_MESSAGE_BYTES, MOST_WAITING_MESSAGES, Incoming, Json, Undelivered, next_of
+from pycodex.supervisor.mcp.link import MOST_MESSAGE_BYTES, MOST_WAITING_MESSAGES, Incoming, Json, Undelivered
 
 UNCONFINED_BECAUSE = "it is a program of the user's own, named in their configuration"
 INHERITED = (
@@ -128,7 +128,10 @@ class StdioLink:
             logger.debug("MCP server %s: nobody reads %s", self._name, message.get("method"))
 
     async def receive(self) -> Incoming | None:
-        return await next_of(self._messages)
+        try:
+            return await self._messages.receive()
+        except trio.EndOfChannel:
+            return None
 
     def agreed(self, protocol_version: str) -> None:
         """The version goes without saying here."""

@@ -12,12 +12,13 @@ from pycodex.protocol.ids import new_turn_id
 from pycodex.supervisor.config.mcp_servers import McpServer
 from pycodex.supervisor.mcp.client import DECLINED
 from pycodex.supervisor.mcp.connections import CANCELLED, FAILED, READY, McpConnections, StartState
-from pycodex.supervisor.mcp.failures import INVALID_PARAMS, McpFailure, RpcFailure
+from pycodex.supervisor.mcp.failures import McpFailure, RpcFailure
 from pycodex.supervisor.policy.mcp_tools import may_elicit
 from pycodex.supervisor.session.opening import NotBegun
 from pycodex.supervisor.session.state import ThreadState
 from pycodex.supervisor.tools.tool import Unanswered
 
+_INVALID_PARAMS = -32602
 _ACTIONS = ("accept", "decline", "cancel")
 
 Json = dict[str, Any]
@@ -87,7 +88,7 @@ def _request(params: Json) -> Json:
             return {"mode": "url", **told, "url": url, "elicitationId": elicitation_id}
     elif isinstance(message, str) and isinstance(schema, dict) and isinstance(schema.get("properties"), dict):
         return {"mode": "form", **told, "requestedSchema": schema}
-    raise RpcFailure(INVALID_PARAMS, "neither a form nor an address to visit")
+    raise RpcFailure(_INVALID_PARAMS, "neither a form nor an address to visit")
 
 
 def _relayed(answer: object) -> Json:

@@ -89,9 +89,7 @@ class _Listing(_ResourceTool):
 
     async def _of_one(self, servers: McpConnections, server: str, cursor: str | None) -> Json:
         try:
-            client = servers.client(server)
-            timeout_s = client.server.tool_timeout_s
-            items, following = await client.page(self.method, self.key, cursor, timeout_s=timeout_s)
+            items, following = await servers.client(server).page(self.method, self.key, cursor)
         except McpFailure as failure:
             raise ModelFacing(f"{self.method} failed: {failure}") from None
         listed = [_owned(server, item) for item in items]

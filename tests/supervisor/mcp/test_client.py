@@ -54,7 +54,7 @@ async def test_resources_are_listed_and_read() -> None:
         assert await client.whole_list("resources/templates/list", "resourceTemplates", timeout_s=5) == [
             {"uriTemplate": "memo://{n}", "name": "memo"}
         ]
-        assert await client.page("resources/list", "resources", timeout_s=5) == (
+        assert await client.page("resources/list", "resources") == (
             [{"uri": "memo://1", "name": "one"}],
             None,
         )

@@ -48,6 +48,15 @@ async def test_from_the_handshake_to_the_end_of_the_session(as_events: bool) -> 
     assert {each["mcp-session-id"] for each in others} == {SESSION}
 
 
+async def test_tools_that_are_never_listed_are_not_waited_for() -> None:
+    """The handshake has the same limit, and is over in a moment here."""
+    with serve_mcp(fault="hangs", fault_at="tools/list") as told:
+        with pytest.raises(TimedOut, match=exactly("timed out awaiting tools/list after 1s")):
+            async with connected(web(told, startup_timeout_s=1), env=ENV):
+                pass
+        assert told.heard()[:3] == ["POST initialize", "POST notifications/initialized", "POST tools/list"]
+
+
 async def test_what_the_configuration_says_is_sent_with_everything() -> None:
     with serve_mcp(token="s3cret") as told:
         server = web(
@@ -120,12 +129,3 @@ async def test_an_answer_that_does_not_come_is_not_waited_for() -> None:
             with pytest.raises(TimedOut, match=exactly("timed out awaiting tools/call after 0.2s")):
                 await client.call_tool("echo", {})
             await eventually_async(lambda: "POST notifications/cancelled" in told.heard())
-
-
-async def test_tools_that_are_never_listed_are_not_waited_for() -> None:
-    """The handshake has the same limit, and is over in a moment here."""
-    with serve_mcp(fault="hangs", fault_at="tools/list") as told:
-        with pytest.raises(TimedOut, match=exactly("timed out awaiting tools/list after 1s")):
-            async with connected(web(told, startup_timeout_s=1), env=ENV):
-                pass
-        assert told.heard()[:3] == ["POST initialize", "POST notifications/initialized", "POST tools/list"]
