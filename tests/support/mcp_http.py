@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 @dataclass
 class McpHttp:
-    """`fault` says how it misbehaves, `fault_at` when it is asked what. Everything that it got is in `requests`: method, headers, message."""
+    """`fault` says how it misbehaves, `fault_at` when. All that it got is in `requests`: method, headers, message."""
 
     fault: str = ""
     fault_at: str = "tools/call"

@@ -168,6 +168,7 @@ def _model_of(live: "LiveThread") -> Json:
 
 
 def _exists(path: str) -> bool:
+    """Asked on the spot: only reading takes long."""
     return os.path.exists(path)
 
 
