@@ -40,7 +40,6 @@ from pycodex.supervisor.policy.rules import Rules
 from pycodex.supervisor.rollout.thread_files import forked_file, goal_in, new_file, replayed
 from pycodex.supervisor.rollout.writer import RolloutWriter
 from pycodex.supervisor.session.basis import ThreadModel, basis_of
-from pycodex.supervisor.session.children import ChildTerms, child_config
 from pycodex.supervisor.session.goals import Goals
 from pycodex.supervisor.session.journal import Journal
 from pycodex.supervisor.session.notify import Notifier
@@ -67,6 +66,7 @@ if TYPE_CHECKING:
     from pycodex.supervisor.mcp.logins import McpLogins
     from pycodex.supervisor.rollout.listing import Filters, Page
     from pycodex.supervisor.rollout.reader import Replayed
+    from pycodex.supervisor.session.children import ChildTerms
 
 logger = logging.getLogger("pycodex.threads")
 
@@ -326,12 +326,7 @@ class ThreadManager:
         return thread
 
     async def _live(
-        self,
-        config: Config,
-        model: ThreadModel,
-        origin: _Origin,
-        *,
-        task_status: trio.TaskStatus[CodexThread],
+        self, config: Config, model: ThreadModel, origin: _Origin, *, task_status: trio.TaskStatus[CodexThread]
     ) -> None:
         """One thread from its first to its last event. Whatever goes wrong in it stays in it once it has begun."""
         outbox = Outbox()
@@ -404,13 +399,7 @@ class ThreadManager:
             settings=basis.settings,
             turns=basis.turns,
             journal=journal,
-            client=ModelClient(
-                self._http,
-                config.provider,
-                Credentials(self._env, self.keeper(config.codex_home), store=config.cli_auth_credentials_store),
-                identity,
-                origin.thread_id,
-            ),
+            client=self._client(config, identity, origin.thread_id),
             stream_max_retries=config.provider.stream_max_retries,
             tools=replace(self._tool_services(config, basis.command_env, nursery, origin), goals=goals),
             notifier=Notifier(config.notify, self._env, client=identity.client_name),
@@ -428,9 +417,16 @@ class ThreadManager:
             goals=goals,
         )
 
+    def _client(self, config: Config, identity: Identity, thread_id: str) -> ModelClient:
+        keeper = self.keeper(config.codex_home)
+        credentials = Credentials(self._env, keeper, store=config.cli_auth_credentials_store)
+        return ModelClient(self._http, config.provider, credentials, identity, thread_id)
+
     @asynccontextmanager
-    async def _child(self, config: Config, origin: _Origin, terms: ChildTerms) -> AsyncIterator[CodexThread]:
+    async def _child(self, config: Config, origin: _Origin, terms: "ChildTerms") -> AsyncIterator[CodexThread]:
         """A thread that works for the one with this configuration and origin, and that ends with the block."""
+        from pycodex.supervisor.session.children import child_config
+
         identity = replace(origin.terms.identity or self._identity, subagent=terms.kind)
         thread = await self.start(
             child_config(config, terms),

@@ -6,8 +6,12 @@ import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from support.engine import Place
 
 SHARED_DIR = Path(__file__).resolve().parents[2] / "shared"
 
@@ -43,9 +47,25 @@ def shared_dir() -> Path:
 
 
 @pytest.fixture
+def place(tmp_path: Path) -> "Iterator[Place]":
+    """A home and a workspace for the engine."""
+    from support.engine import open_place
+
+    with open_place(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
 def login_port() -> Iterator[int]:
-    """The port that browsers come back to: one a machine, so one test at a time has it."""
-    path = Path(tempfile.gettempdir()) / f"pycodex-tests-login-port-{os.getuid()}.lock"
-    with path.open("w") as file:
+    """The port that browsers come back to: one a machine, so one test at a time has it, whoever runs it."""
+    with os.fdopen(_readable(Path(tempfile.gettempdir()) / "pycodex-tests-login-port.lock")) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield 1455
+
+
+def _readable(path: Path) -> int:
+    """The kernel lets nobody create what is there already and belongs to another user, but a reader can lock it."""
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)

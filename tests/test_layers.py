@@ -81,7 +81,7 @@ SUPERVISOR_LAYERS = (
     ("context", "tools", "model", "rollout"),
     ("policy", "workers", "mcp", "workspace"),
     ("config", "auth", "net", "text", "prompts"),
-    ("version",),
+    ("version", "import_root"),
 )
 RANK = {name: rank for rank, layer in enumerate(SUPERVISOR_LAYERS) for name in layer}
 

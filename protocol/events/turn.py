@@ -8,7 +8,6 @@ if TYPE_CHECKING:
 
 INTERRUPTED = "interrupted"
 REPLACED = "replaced"
-REVIEW_ENDED = "review_ended"
 
 
 class SessionConfigured(Event):

@@ -3,7 +3,7 @@
 Owns the two steps, the pauses and the limit. What the person is told is for the caller.
 """
 
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.auth.chatgpt_login import LoginTerms, check_workspace, document_of_tokens
 from pycodex.supervisor.auth.grants import LoginFailed
 from pycodex.supervisor.auth.oauth import CLIENT_ID, tokens_for_code
-from pycodex.supervisor.auth.web import WebAnswer, json_request
+from pycodex.supervisor.auth.web import json_request
 
 LIMIT_S = 15 * 60.0
 _LEAST_PAUSE_S = 1.0
@@ -43,7 +43,7 @@ async def new_device_code(terms: LoginTerms) -> DeviceCode:
         )
     if not answer.is_good:
         raise LoginFailed(f"device code request failed with status {answer.status_text}")
-    found = _fields(answer)
+    found = answer.fields
     code, device_id = found.get("user_code", found.get("usercode")), found.get("device_auth_id")
     if not isinstance(device_id, str) or not isinstance(code, str) or not _is_showable(code):
         raise LoginFailed("the issuer sent no device code")
@@ -55,7 +55,7 @@ async def new_device_code(terms: LoginTerms) -> DeviceCode:
 async def device_login(terms: LoginTerms, code: DeviceCode) -> None:
     """Until the person has typed the code. Raises LoginFailed or other UserFacing errors."""
     base = terms.issuer.rstrip("/")
-    granted: dict[str, Any] | None = None
+    granted: Mapping[str, Any] | None = None
     with trio.move_on_after(LIMIT_S):
         granted = await _granted(terms, base, code)
     if granted is None:
@@ -73,23 +73,15 @@ async def device_login(terms: LoginTerms, code: DeviceCode) -> None:
     await terms.keep(document_of_tokens(tokens, None))
 
 
-async def _granted(terms: LoginTerms, base: str, code: DeviceCode) -> dict[str, Any]:
+async def _granted(terms: LoginTerms, base: str, code: DeviceCode) -> Mapping[str, Any]:
     question = {"device_auth_id": code.device_id, "user_code": code.user_code}
     while True:
         answer = await terms.send(json_request(f"{base}/api/accounts/deviceauth/token", question))
         if answer.is_good:
-            return _fields(answer)
+            return answer.fields
         if answer.status not in (403, 404):
             raise LoginFailed(f"device auth failed with status {answer.status_text}")
         await trio.sleep(code.pause_s)
-
-
-def _fields(answer: WebAnswer) -> dict[str, Any]:
-    try:
-        found = json.loads(answer.text)
-    except (ValueError, RecursionError):
-        found = None
-    return found if isinstance(found, dict) else {}
 
 
 def _is_showable(code: str) -> bool:

@@ -43,6 +43,22 @@ class WebAnswer:
         except ValueError:
             return str(self.status)
 
+    @property
+    def json_object(self) -> Mapping[str, Any] | None:
+        """None if it is something else."""
+        import json
+
+        try:
+            told = json.loads(self.text)
+        except (ValueError, RecursionError):
+            return None
+        return told if isinstance(told, dict) else None
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """Of that object; none where it is something else."""
+        return self.json_object or {}
+
 
 Send = Callable[[WebRequest], Awaitable[WebAnswer]]
 """Raises Unreachable, and takes no longer than a person would wait."""

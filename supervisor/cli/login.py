@@ -62,11 +62,11 @@ Options:
 
 _NO_KEY_FLAG = (
     "The --api-key flag is no longer supported. Pipe the key instead, e.g. "
-    "`printenv OPENAI_API_KEY | codex login --with-api-key`."
+    "`printenv OPENAI_API_KEY | pycodex login --with-api-key`."
 )
 _KEY_FROM_TERMINAL = (
     "--with-api-key expects the API key on stdin. Try piping it, e.g. "
-    "`printenv OPENAI_API_KEY | codex login --with-api-key`."
+    "`printenv OPENAI_API_KEY | pycodex login --with-api-key`."
 )
 _LOGGED_IN = "Successfully logged in"
 
@@ -201,7 +201,7 @@ def _with_browser(config: "Config", issuer: "str | None") -> int:
         complain(
             f"Starting local login server on http://localhost:{port}.\n"
             f"If your browser did not open, navigate to this URL to authenticate:\n\n{url}\n\n"
-            "On a remote or headless machine? Use `codex login --device-auth` instead."
+            "On a remote or headless machine? Use `pycodex login --device-auth` instead."
         )
         open_in_browser(url, os.environ)
 
@@ -256,6 +256,8 @@ async def _attempt(
     config: "Config", issuer: "str | None", log_in: "Callable[[LoginTerms], Awaitable[None]]"
 ) -> "UserFacing | None":
     """Gives why it failed: what is raised through the HTTP client would be told otherwise."""
+    import trio
+
     from pycodex.supervisor.auth.chatgpt_login import LoginTerms
     from pycodex.supervisor.auth.oauth import ISSUER as DEFAULT_ISSUER
     from pycodex.supervisor.auth.stores import store_of
@@ -269,8 +271,6 @@ async def _attempt(
     store = store_of(config.cli_auth_credentials_store, config.codex_home, {})
 
     async def keep(document: "dict[str, object]") -> None:
-        import trio
-
         await trio.to_thread.run_sync(store.save, document)
 
     async with open_http(env) as http:

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
 _USAGE = "pycodex [OPTIONS] <COMMAND> [ARGS]"
 _COMMANDS = (
-    *("exec", "review", "login", "logout", "sandbox", "debug", "config", "features", "policy", "execpolicy", "doctor"),
-    "demo",
-    *("app-server", "help"),
+    *("exec", "review", "login", "logout", "sandbox", "debug", "config", "features", "policy", "execpolicy"),
+    *("doctor", "demo", "app-server", "help"),
 )
 
 HELP = """\
@@ -171,6 +170,7 @@ def _help(words: "list[str]") -> int:
 
 
 def _command(word: str, root: "RootFlags | None" = None) -> "Command":
+    """Some also heed flags that stand before their word."""
     if word in ("exec", "e"):
         from pycodex.supervisor.cli import exec as exec_command
 
@@ -179,6 +179,18 @@ def _command(word: str, root: "RootFlags | None" = None) -> "Command":
         from pycodex.supervisor.cli import review
 
         return lambda argv, overrides: review.run(argv, overrides, root)
+    if word == "debug":
+        from pycodex.supervisor.cli import debug
+
+        return lambda argv, overrides: debug.run(argv, overrides, root.model if root else None)
+    if word == "features":
+        from pycodex.supervisor.cli import features
+
+        return lambda argv, overrides: features.run(argv, overrides, root.profile if root else None)
+    return _plain_command(word)
+
+
+def _plain_command(word: str) -> "Command":
     if word == "sandbox":
         from pycodex.supervisor.cli import sandbox
 
@@ -187,10 +199,6 @@ def _command(word: str, root: "RootFlags | None" = None) -> "Command":
         from pycodex.supervisor.cli import login
 
         return login.run if word == "login" else login.run_logout
-    if word == "debug":
-        from pycodex.supervisor.cli import debug
-
-        return lambda argv, overrides: debug.run(argv, overrides, root.model if root else None)
     if word == "doctor":
         from pycodex.supervisor.cli import doctor
 
@@ -207,10 +215,6 @@ def _command(word: str, root: "RootFlags | None" = None) -> "Command":
         from pycodex.supervisor.cli import config
 
         return config.run
-    if word == "features":
-        from pycodex.supervisor.cli import features
-
-        return lambda argv, overrides: features.run(argv, overrides, root.profile if root else None)
     if word == "policy":
         from pycodex.supervisor.cli import policy
 

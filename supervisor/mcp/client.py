@@ -94,13 +94,6 @@ class McpClient:
         result = await self._peer.request(method, params, timeout_s=self.server.tool_timeout_s)
         return _page(result, key)
 
-    async def resources(self) -> list[Json]:
-        return await self.whole_list("resources/list", "resources", timeout_s=self.server.tool_timeout_s)
-
-    async def resource_templates(self) -> list[Json]:
-        timeout_s = self.server.tool_timeout_s
-        return await self.whole_list("resources/templates/list", "resourceTemplates", timeout_s=timeout_s)
-
     async def read_resource(self, uri: str) -> list[Json]:
         result = await self._peer.request("resources/read", {"uri": uri}, timeout_s=self.server.tool_timeout_s)
         return _page(result, "contents")[0]

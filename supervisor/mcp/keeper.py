@@ -8,7 +8,6 @@ output and error are its own from the start. Runs as a process by itself and loa
 import os
 import select
 import signal
-import sys
 
 from pycodex.sandbox.backend import host_backend
 
@@ -100,7 +99,3 @@ def _ask_to_end(pid: int) -> None:
     except OSError:
         # It has ended just now.
         pass
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))

@@ -68,10 +68,8 @@ class Peer:
             self.over.set()
             self._settle_all(ConnectionLost())
 
-    async def request(
-        self, method: str, params: Json | None = None, *, timeout_s: float | None = None, waiting: str = ""
-    ) -> Any:
-        """The result. Raises McpFailure; `waiting` says what was waited for, if it takes too long."""
+    async def request(self, method: str, params: Json | None = None, *, timeout_s: float | None = None) -> Any:
+        """The result. Raises McpFailure."""
         if self.over.is_set():
             raise ConnectionLost
         request_id = next(self._ids)
@@ -81,7 +79,7 @@ class Peer:
                 await self._link.send(_request(request_id, method, params))
                 await waiter.settled.wait()
             if not waiter.settled.is_set():
-                raise TimedOut(waiting or f"awaiting {method}", timeout_s or 0)
+                raise TimedOut(f"awaiting {method}", timeout_s or 0)
         finally:
             del self._waiting[request_id]
             if not waiter.settled.is_set():

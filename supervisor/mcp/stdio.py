@@ -20,6 +20,7 @@ import trio
 
 from pycodex.protocol.jsonrpc import decode, encode
 from pycodex.supervisor.config.mcp_servers import StdioServer
+from pycodex.supervisor.import_root import import_root
 from pycodex.supervisor.mcp.failures import ConnectionLost, McpFailure
 from pycodex.supervisor.mcp.link import MOST_MESSAGE_BYTES, MOST_WAITING_MESSAGES, Incoming, Json, Undelivered
 
@@ -140,7 +141,7 @@ class StdioLink:
 
     async def _keeper(self, theirs: socket.socket) -> trio.Process:
         return await trio.lowlevel.open_process(
-            [sys.executable, "-I", "-c", _KEEPER, _import_root(), str(theirs.fileno())],
+            [sys.executable, "-I", "-c", _KEEPER, import_root(), str(theirs.fileno())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -216,11 +217,6 @@ class StdioLink:
             for line in lines.feed(bytes(block)):
                 logger.info("MCP server %s says: %s", self._name, line.decode("utf-8", "replace"))
                 await trio.lowlevel.checkpoint()
-
-
-def _import_root() -> str:
-    """The directory from which the package of this very file is imported."""
-    return os.path.dirname(os.path.abspath(sys.modules["pycodex"].__path__[0]))
 
 
 def _reason(number: int, text: str) -> str:

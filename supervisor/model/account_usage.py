@@ -3,7 +3,6 @@
 Owns the address and the form of what it gives; the limits themselves are as in `rate_limits`. Pure.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,11 +36,8 @@ def limits_in(answer: WebAnswer, url: str) -> list[Snapshot]:
     """The default limit first. Raises LimitsUnread."""
     if not answer.is_good:
         raise LimitsUnread(f"GET {url} failed: {answer.status_text}")
-    try:
-        told = json.loads(answer.text)
-    except (ValueError, RecursionError):
-        told = None
-    if not isinstance(told, dict):
+    told = answer.json_object
+    if told is None:
         raise LimitsUnread(f"Decode error for {url}: the answer is no JSON object")
     plan = plan_named(told["plan_type"]) if isinstance(told.get("plan_type"), str) else UNKNOWN_PLAN
     first = _snapshot(DEFAULT_LIMIT, None, told.get("rate_limit"), plan)

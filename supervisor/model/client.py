@@ -15,7 +15,6 @@ import trio
 from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.auth.credentials import Credentials, Token
 from pycodex.supervisor.config.provider import Provider
-from pycodex.supervisor.model.compacted import read_compacted
 from pycodex.supervisor.model.events import EventReader
 from pycodex.supervisor.model.failures import status_failed, stream_broke
 from pycodex.supervisor.model.headers import Identity, RequestFacts, request_headers
@@ -72,6 +71,8 @@ class ModelClient:
 
     async def compacted(self, prompt: Prompt) -> list[object]:
         """The items that the provider puts in the place of the prompt's."""
+        from pycodex.supervisor.model.compacted import read_compacted
+
         facts = RequestFacts(thread_id=self._thread_id)
         answer = await self._ask("responses/compact", self._encoder.encode_for_compaction(prompt), facts)
         try:

@@ -3,6 +3,8 @@
 Owns how much of an answer is read, and how long it may take. Takes and gives the values of `auth/web`.
 """
 
+import trio
+
 from pycodex.supervisor.auth.web import Send, Unreachable, WebAnswer, WebRequest
 from pycodex.supervisor.model.headers import Identity
 from pycodex.supervisor.net.http import Http, NetworkFailure
@@ -15,8 +17,6 @@ def sender(http: Http, identity: Identity) -> Send:
     """Asks as this program."""
 
     async def send(request: WebRequest) -> WebAnswer:
-        import trio
-
         headers = {"user-agent": identity.user_agent, "originator": identity.originator, **request.headers}
         place = f"error sending request for url ({request.url.partition('?')[0]})"
         with trio.move_on_after(ANSWER_S):

@@ -9,6 +9,7 @@ is asked for separately, and only for rules that somebody wants to see.
 import os
 import sys
 
+from pycodex.supervisor.import_root import import_root
 from pycodex.supervisor.policy.rule_language import Evaluation, RuleError, Source, place_of_call
 from pycodex.supervisor.policy.rules import Rules
 
@@ -70,7 +71,7 @@ def _answer(order: "dict[str, Any]", sources: "Sequence[Source]", *, most_second
 
     import msgpack
 
-    argv = [sys.executable, "-I", "-c", _CODE, _import_root()]
+    argv = [sys.executable, "-I", "-c", _CODE, import_root()]
     try:
         done = subprocess.run(
             argv,
@@ -97,11 +98,6 @@ def _answer(order: "dict[str, Any]", sources: "Sequence[Source]", *, most_second
 def _failed(problem: str, sources: "Sequence[Source]", marks: bytes) -> RuleError:
     source = sources[max(len(marks), 1) - 1]
     return RuleError(f"starlark error: error: {problem}", path=source.path)
-
-
-def _import_root() -> str:
-    """The directory from which the package of this very file is imported."""
-    return os.path.dirname(os.path.abspath(sys.modules["pycodex"].__path__[0]))
 
 
 def serve(order: bytes) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pycodex.protocol.events.message import RawResponseItem
+from pycodex.protocol.events.turn import TaskStarted
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.protocol.items import written
 from pycodex.protocol.rollout import COMPACTED, EVENT_MSG, RESPONSE_ITEM, TURN_CONTEXT
@@ -51,6 +52,11 @@ class Journal:
                 # Whoever records next meets the same error, at a place where it can end the turn.
                 pass
         self._outbox.put(event)
+
+    def tell_beginning(self, turn: TurnContext) -> None:
+        """Of a turn, whatever it is made of."""
+        window = turn.model_info.effective_context_window
+        self.tell(TaskStarted(turn_id=turn.turn_id, model_context_window=window, collaboration_mode_kind=turn.mode))
 
     def record(
         self, items: "Iterable[Item]", turn: TurnContext, figures: "Mapping[str, dict[str, Any]] | None" = None

@@ -48,7 +48,6 @@ from pycodex.supervisor.session.goals import Outcome
 from pycodex.supervisor.session.opening import Beginning, Given
 from pycodex.supervisor.session.state import ThreadState
 from pycodex.supervisor.session.taking_back import take_back
-from pycodex.supervisor.session.tasks.compact import CompactTurn
 from pycodex.supervisor.session.turn import REGULAR, RegularTurn
 
 if TYPE_CHECKING:
@@ -253,7 +252,7 @@ class Session:
                 self._answer(request_id, value)
             case Compact():
                 await self._make_way()
-                self._begin(_Start(wish_id, lambda turn, _interrupt: CompactTurn(self.state, turn)))
+                self._begin(_Start(wish_id, self._compact()))
             case CleanBackgroundTerminals():
                 await self.state.tools.processes.end_all()
             case RollBack(turns=turns):
@@ -323,10 +322,15 @@ class Session:
     def _regular(self, beginning: Beginning) -> TaskMaker:
         return lambda turn, interrupt: RegularTurn(self.state, turn, beginning, interrupt=interrupt)
 
+    def _compact(self) -> TaskMaker:
+        from pycodex.supervisor.session.tasks.compact import CompactTurn
+
+        return lambda turn, _interrupt: CompactTurn(self.state, turn)
+
     def _review(self, wish: Review) -> TaskMaker:
         from pycodex.supervisor.session.tasks.review import ReviewTask
 
-        return lambda turn, _: ReviewTask(self.state, turn, wish.target)
+        return lambda turn, _interrupt: ReviewTask(self.state, turn, wish.target)
 
     def _run_typed(self, turn_id: str, command: str) -> None:
         """Beside the task that is running, or as one of its own."""

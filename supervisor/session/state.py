@@ -10,7 +10,6 @@ from pycodex.supervisor.context.fragments import Surroundings
 from pycodex.supervisor.context.skills import Skill
 from pycodex.supervisor.model.client import ModelClient
 from pycodex.supervisor.model.usage import UsageLedger
-from pycodex.supervisor.session.children import OpenChild
 from pycodex.supervisor.session.goals import Goals
 from pycodex.supervisor.session.journal import Journal
 from pycodex.supervisor.session.notify import Notifier
@@ -21,6 +20,7 @@ from pycodex.supervisor.tools.services import ToolServices
 
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item
+    from pycodex.supervisor.session.children import OpenChild
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class ThreadState:
     skills: tuple[Skill, ...]
     around: Surroundings
     """What the model is told of its surroundings; with the instructions that every request carries."""
-    open_child: OpenChild
+    open_child: "OpenChild"
     review_model: str | None = None
     """The model of reviewers; None: that of the turn."""
     verbosity: str | None = None

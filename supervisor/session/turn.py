@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from pycodex.protocol.events.error import ErrorEvent
-from pycodex.protocol.events.turn import TaskComplete, TaskStarted
+from pycodex.protocol.events.turn import TaskComplete
 from pycodex.protocol.items import input_text, message
 from pycodex.protocol.turn_context import TurnContext
 from pycodex.protocol.user_input import LocalImage, UserInput
@@ -22,7 +22,6 @@ from pycodex.supervisor.model.request import Prompt
 from pycodex.supervisor.model.stream import ModelFailure
 from pycodex.supervisor.prompts import load
 from pycodex.supervisor.rollout.writer import RolloutUnwritable
-from pycodex.supervisor.session.compaction import Compaction
 from pycodex.supervisor.session.failures import tell_failure
 from pycodex.supervisor.session.goals import Outcome
 from pycodex.supervisor.session.meter import Meter
@@ -38,6 +37,7 @@ from pycodex.supervisor.workspace.turn_diff import TurnChanges
 
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item
+    from pycodex.supervisor.session.compaction import Compaction
 
 
 REGULAR = "regular"
@@ -65,10 +65,7 @@ class RegularTurn:
         self._source = state.client.turn(TurnMetadata(turn).header)
 
     async def run(self) -> None:
-        window = self.turn.model_info.effective_context_window
-        self._journal.tell(
-            TaskStarted(turn_id=self.turn.turn_id, model_context_window=window, collaboration_mode_kind=self.turn.mode)
-        )
+        self._journal.tell_beginning(self.turn)
         self._state.goals.turn_began(self.turn.turn_id)
         last_message: str | None = None
         failure: object = None
@@ -220,7 +217,9 @@ class RegularTurn:
         shrinks = (before.model_info.context_window or 0) > (self.turn.model_info.context_window or 0)
         return before if shrinks else None
 
-    def _compaction(self, turn: TurnContext) -> Compaction:
+    def _compaction(self, turn: TurnContext) -> "Compaction":
+        from pycodex.supervisor.session.compaction import Compaction
+
         return Compaction(self._state, turn, self._source, self._tool_specs)
 
     def _still_needed(self) -> "list[Item]":

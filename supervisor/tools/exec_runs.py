@@ -10,6 +10,7 @@ from typing import Any
 import trio
 
 from pycodex.protocol.confinement import Confinement
+from pycodex.protocol.durations import duration_of
 from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.events.exec import DECLINED, UNIFIED_EXEC_STARTUP, ExecCommandBegin, ExecCommandEnd
 from pycodex.protocol.frames import BadFrame, Pty, RunCommand
@@ -100,7 +101,7 @@ class _Runs:
                 stderr="",
                 aggregated_output="",
                 exit_code=NO_EXIT_CODE,
-                duration={"secs": 0, "nanos": 0},
+                duration=duration_of(0.0),
                 formatted_output="",
                 status=DECLINED,
             )

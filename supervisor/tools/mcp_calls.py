@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from pycodex.protocol.durations import duration_of
 from pycodex.protocol.events.mcp import McpToolCallBegin, McpToolCallEnd
 from pycodex.protocol.items import input_image, input_text
 from pycodex.supervisor.mcp.failures import McpFailure
@@ -52,8 +53,7 @@ class McpCall:
         self.end({"Err": text})
 
     def end(self, result: Json) -> None:
-        nanoseconds = int((trio.current_time() - self._started_at) * 1e9)
-        duration = dict(zip(("secs", "nanos"), divmod(nanoseconds, 10**9), strict=True))
+        duration = duration_of(trio.current_time() - self._started_at)
         self._scope.emit(McpToolCallEnd(**self._told, duration=duration, result=result))
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from pycodex.protocol.durations import duration_of
 from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.events.exec import (
     COMPLETED,
@@ -158,7 +159,7 @@ class Process:
             stderr="",
             aggregated_output=said,
             exit_code=self.exit_code,
-            duration=_duration(trio.current_time() - self.started_at),
+            duration=duration_of(trio.current_time() - self.started_at),
             formatted_output=truncate_formatted(said, self.origin.truncation),
             status=COMPLETED if self.exit_code == 0 else FAILED,
         )
@@ -333,8 +334,3 @@ def _pass_on(polled: "Polled", process: Process) -> None:
     process.said(polled.output)
     if polled.exited is not None:
         process.finish(exited=polled.exited)
-
-
-def _duration(seconds: float) -> dict[str, int]:
-    nanos = max(0, int(seconds * 1e9))
-    return {"secs": nanos // 1_000_000_000, "nanos": nanos % 1_000_000_000}

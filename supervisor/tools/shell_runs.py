@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import trio
 
 from pycodex.protocol.confinement import Confinement
+from pycodex.protocol.durations import duration_of
 from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.events.exec import (
     AGENT,
@@ -261,7 +262,7 @@ class ShellCommand:
                 stderr=said.stderr,
                 aggregated_output=said.aggregated,
                 exit_code=said.exit_code,
-                duration=_duration(said.seconds),
+                duration=duration_of(said.seconds),
                 formatted_output=truncate_formatted(said.content, policy),
                 status=COMPLETED if said.exit_code == 0 else FAILED,
             )
@@ -284,7 +285,7 @@ class ShellCommand:
                 stderr=text,
                 aggregated_output=text,
                 exit_code=NO_EXIT_CODE,
-                duration=_duration(0.0),
+                duration=duration_of(0.0),
                 formatted_output=text,
                 status=status,
             )
@@ -302,8 +303,3 @@ class ShellCommand:
             "parsed_cmd": parsed_cmd(self.argv),
             "source": self.source,
         }
-
-
-def _duration(seconds: float) -> dict[str, int]:
-    nanos = int(seconds * 1e9)
-    return {"secs": nanos // 1_000_000_000, "nanos": nanos % 1_000_000_000}

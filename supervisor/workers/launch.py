@@ -2,7 +2,7 @@
 
 Kept apart from `zygote` so that a front-end can start it before it imports trio and the rest: it then gets ready on
 another core meanwhile. Imports next to nothing. Takes nothing from the environment of this process: the zygote gets no
-credentials, and its code comes from where this very file was loaded, never from a working directory.
+credentials, and its code comes from where ours was loaded, never from a working directory.
 """
 
 import _signal
@@ -10,6 +10,8 @@ import _socket
 import os
 import sys
 from fcntl import F_DUPFD_CLOEXEC, fcntl
+
+from pycodex.supervisor.import_root import import_root
 
 CHANNEL_FD = 3
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
@@ -77,13 +79,3 @@ def _file_actions(theirs_fd: int) -> list[tuple[int, ...] | tuple[int, int, str,
     except OSError:
         actions.append((os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0))
     return actions
-
-
-def import_root() -> str:
-    """The directory from which `import pycodex` finds the package that this file belongs to."""
-    package = os.path.abspath(__file__)
-    for _ in ("launch.py", "workers", "supervisor"):
-        package = os.path.dirname(package)
-    if os.path.basename(package) == "pycodex":
-        return os.path.dirname(package)
-    return os.path.join(package, "typings")

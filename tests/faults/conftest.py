@@ -7,7 +7,7 @@ import pytest
 
 from pycodex.supervisor.workers.launch import launch
 from pycodex.supervisor.workers.runtime_dir import open_runtime_dir
-from support.engine import Place, open_place
+from support.engine import Place
 from support.pools import Pools, short_base
 
 
@@ -18,11 +18,10 @@ def real_pools() -> Iterator[Pools]:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    """A home and a workspace for `pycodex exec`."""
-    with open_place(tmp_path) as opened:
-        yield opened
-        sweep(opened)
+def place(place: Place) -> Iterator[Place]:
+    """The same, but runs in it may be killed."""
+    yield place
+    sweep(place)
 
 
 def sweep(place: Place) -> None:

@@ -1,7 +1,7 @@
-"""Session files of a hundred megabytes are read beside the work of other threads."""
+"""Long session files, up to a hundred megabytes, are read beside the work of other threads."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,16 +12,15 @@ import trio
 from pycodex.protocol.events.turn import ThreadRolledBack, TokenCount
 from pycodex.protocol.ops import RollBack
 from pycodex.supervisor.model.scripted import Reply, say
+from pycodex.supervisor.rollout.long_files import LONG_FILE_BYTES
 from support import rollouts
 from support.app_server import open_app_server
 from support.engine import Place, open_engine
 from support.rollouts import THREAD_ID, event, item, message, meta, said_by_user
 from support.waiting import eventually_async
 
-LONG_BYTES = 100 << 20
 
-
-def long_session(home: Path) -> str:
+def long_session(home: Path, mebibytes: int) -> str:
     """Of one turn with many long answers, as the model was sent them."""
     lines = [
         meta(),
@@ -31,7 +30,7 @@ def long_session(home: Path) -> str:
     path = rollouts.place(home, THREAD_ID, lines, "2026-03-01T10-00-00")
     more = json.dumps(item(message("assistant", "x" * (1 << 20)))) + "\n"
     with Path(path).open("a") as file:
-        for _ in range(LONG_BYTES >> 20):
+        for _ in range(mebibytes):
             file.write(more)
         file.write(json.dumps(event("task_complete", turn_id="long", last_agent_message=None)) + "\n")
     return path
@@ -63,9 +62,9 @@ def readers_held_up() -> Iterator[trio.CapacityLimiter]:
     ],
 )
 async def test_turn_of_another_thread_completes_while_a_long_file_is_read(
-    place: Place, method: str, params: dict[str, Any]
+    place: Place, scale: Callable[[int, int], int], method: str, params: dict[str, Any]
 ) -> None:
-    long_session(place.home)
+    long_session(place.home, scale(2 * LONG_FILE_BYTES >> 20, 100))
     async with open_app_server(place, [Reply(parts=say("done meanwhile"))]) as scratch:
         reader, worker = [await scratch.connect().hello() for _ in range(2)]
         thread_id = await worker.start()
@@ -81,7 +80,7 @@ async def test_turn_of_another_thread_completes_while_a_long_file_is_read(
 
 
 async def test_turn_of_another_thread_completes_while_turns_are_taken_back(place: Place) -> None:
-    path = long_session(place.home)
+    path = long_session(place.home, 2 * LONG_FILE_BYTES >> 20)
     async with open_engine(place, [Reply(parts=say("done meanwhile"))]) as engine:
         talk, other = await engine.resume(path), await engine.start()
         with readers_held_up() as limiter:

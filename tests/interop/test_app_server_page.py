@@ -6,16 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from pycodex.supervisor.frontends.app_server.client_commands import MAX_COMMANDS
 from pycodex.supervisor.frontends.app_server.connection import MAX_UNDER_WAY, MAX_WAITING_REQUESTS
-from pycodex.supervisor.frontends.app_server.methods.command_exec import MAX_COMMANDS
 from pycodex.supervisor.frontends.app_server.methods.turns import MAX_INPUT_CHARS
 from pycodex.supervisor.frontends.app_server.outgoing import MAX_WAITING, MAX_WAITING_BYTES
 from pycodex.supervisor.frontends.app_server.transport import MAX_MESSAGE_BYTES
 from pycodex.supervisor.model.scripted import Reply, say, serve_script
 from support.app_server_runs import running_app_server
-from support.engine import Place, open_place, run
+from support.engine import Place, run
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "app-server.md"
 MIB = 1 << 20
@@ -56,12 +54,6 @@ class Names:
                 assert self._known.setdefault(shown, heard) == heard
             case _:
                 assert shown == heard
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as opened:
-        yield opened
 
 
 async def test_conversation_goes_as_the_page_says(place: Place) -> None:

@@ -2,8 +2,6 @@
 
 import json
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,7 +30,6 @@ from support.engine import (
     lines_of,
     of_kind,
     open_engine,
-    open_place,
     outputs,
     run,
     said,
@@ -43,12 +40,6 @@ from support.waiting import eventually_async
 # Nothing that a front-end may give.
 ODD: Any = object()
 UNHASHABLE: Any = ["no", "id"]
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as opened:
-        yield opened
 
 
 async def test_first_event_tells_what_the_thread_is(place: Place) -> None:

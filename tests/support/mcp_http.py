@@ -17,9 +17,10 @@ Json = dict[str, Any]
 
 @dataclass
 class McpHttp:
-    """`fault` says how it misbehaves. Everything that it got is in `requests`: method, headers, message."""
+    """`fault` says how it misbehaves, `fault_at` when. All that it got is in `requests`: method, headers, message."""
 
     fault: str = ""
+    fault_at: str = "tools/call"
     as_events: bool = False
     token: str | None = None
     metadata_at: str | None = None
@@ -80,7 +81,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._reply(401, b"", "text/plain")
         elif "id" not in message or "method" not in message:
             self._reply(202, b"", None)
-        elif told.fault and message["method"] == "tools/call":
+        elif told.fault and message["method"] == told.fault_at:
             self._misbehave()
         else:
             self._answer(message)

@@ -69,8 +69,6 @@ def initialize(request_id: object, params: dict[str, Any]) -> None:
 def list_tools(request_id: object, params: dict[str, Any]) -> None:
     if FAULT == "toolless":
         put({"id": request_id, "error": {"code": -32601, "message": "no"}})
-    elif FAULT == "hangs at tools":
-        time.sleep(600)
     elif FAULT == "bad tools":
         good = {"name": "good", "inputSchema": SCHEMA, "title": 3}
         unshowable = [{**good, "name": name} for name in ("", "a\u202eb", "a\nb", "x" * 257)]

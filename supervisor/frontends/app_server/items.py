@@ -7,8 +7,8 @@ happens and what is read from a file later are the same. Pure.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pycodex.protocol.durations import milliseconds
 from pycodex.protocol.events.exec import USER_SHELL
-from pycodex.protocol.review import rendered, stored_report
 from pycodex.supervisor.text.argv import shown
 
 Json = dict[str, Any]
@@ -78,6 +78,8 @@ def entered_review(item_id: str, event: Mapping[str, Any]) -> Json:
 
 
 def exited_review(item_id: str, event: Mapping[str, Any]) -> Json:
+    from pycodex.protocol.review import rendered, stored_report
+
     return {"type": "exitedReviewMode", "id": item_id, "review": rendered(stored_report(event.get("review_output")))}
 
 
@@ -192,7 +194,3 @@ def mcp_tool_call(event: Mapping[str, Any]) -> Json:
         "error": None if error is None else {"message": error},
         "durationMs": None if result is None else milliseconds(event["duration"]),
     }
-
-
-def milliseconds(duration: Mapping[str, int]) -> int:
-    return duration["secs"] * 1000 + duration["nanos"] // 1_000_000

@@ -7,13 +7,13 @@ Owns the connections, the loaded threads and the open questions, and how a confi
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import trio
 
 from pycodex.supervisor.frontends.app_server.connection import Connection
 from pycodex.supervisor.frontends.app_server.live_thread import LiveThread
-from pycodex.supervisor.frontends.app_server.login_attempts import LoginAttempts
 from pycodex.supervisor.frontends.app_server.outgoing import PATIENCE_S
 from pycodex.supervisor.frontends.app_server.overrides import override_texts
 from pycodex.supervisor.frontends.app_server.questions import OpenQuestions
@@ -24,6 +24,7 @@ from pycodex.supervisor.threads import CodexThread, ThreadManager
 
 if TYPE_CHECKING:
     from pycodex.supervisor.config.config import Config, Flags
+    from pycodex.supervisor.frontends.app_server.login_attempts import LoginAttempts
     from pycodex.supervisor.workers.late_pool import PoolSource
 
 logger = logging.getLogger("pycodex.app_server")
@@ -81,12 +82,18 @@ class AppServer:
         self.source = source
         self.live = LiveThreads(self)
         self.questions = OpenQuestions()
-        self.logins = LoginAttempts()
         self._connections: dict[Connection, None] = {}
 
     @property
     def pool(self) -> "PoolSource":
         return self.threads.pool
+
+    @cached_property
+    def logins(self) -> "LoginAttempts":
+        """Of all connections."""
+        from pycodex.supervisor.frontends.app_server.login_attempts import LoginAttempts
+
+        return LoginAttempts()
 
     @property
     def connections(self) -> tuple[Connection, ...]:

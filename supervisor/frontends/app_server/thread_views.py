@@ -6,12 +6,11 @@ before that.
 
 import os
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from pycodex.protocol.rollout import FORMAT_VERSION, SessionMeta
 from pycodex.supervisor.frontends.app_server.telling import NOT_LOADED
-from pycodex.supervisor.frontends.app_server.turn_views import told_turns
+from pycodex.supervisor.frontends.app_server.turn_views import moment_of, told_turns
 from pycodex.supervisor.rollout.git_notes import Git, noted_git
 from pycodex.supervisor.rollout.head import first_words, read_head
 from pycodex.supervisor.rollout.long_files import beside
@@ -137,7 +136,7 @@ def _unwritten(live: "LiveThread", path: str | None) -> Json:
 
 
 def _of_meta(meta: SessionMeta, *, default_provider: str) -> Json:
-    created_at = _seconds(meta.timestamp)
+    created_at = int(moment_of(meta.timestamp) or 0)
     git = meta.git
     return {
         "id": meta.id,
@@ -169,15 +168,8 @@ def _model_of(live: "LiveThread") -> Json:
 
 
 def _exists(path: str) -> bool:
+    """Asked on the spot: only reading takes long."""
     return os.path.exists(path)
-
-
-def _seconds(timestamp: str) -> int:
-    try:
-        moment = datetime.fromisoformat(timestamp)
-    except ValueError:
-        return 0
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
 
 
 def _updated_at(path: str) -> int:

@@ -39,7 +39,7 @@ def _told(turn: StoredTurn, reading: "_Items", *, is_running: bool) -> Json:
 
 def _times(turn: StoredTurn) -> Json:
     """Those that are known."""
-    started_at, ended_at = _moment(turn.started_at), _moment(turn.ended_at)
+    started_at, ended_at = moment_of(turn.started_at), moment_of(turn.ended_at)
     told: Json = {} if started_at is None else {"startedAt": int(started_at)}
     if ended_at is not None:
         told["completedAt"] = int(ended_at)
@@ -48,7 +48,7 @@ def _times(turn: StoredTurn) -> Json:
     return told
 
 
-def _moment(timestamp: str | None) -> float | None:
+def moment_of(timestamp: str | None) -> float | None:
     """Seconds since 1970. A file that somebody else wrote may say anything."""
     try:
         moment = datetime.fromisoformat(timestamp or "")

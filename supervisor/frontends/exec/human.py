@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from pycodex.protocol.durations import milliseconds
 from pycodex.protocol.events.error import BackgroundEvent, DeprecationNotice, ErrorEvent, StreamError, WarningEvent
 from pycodex.protocol.events.exec import ExecCommandBegin, ExecCommandEnd
 from pycodex.protocol.events.image import ViewImageToolCall
@@ -85,12 +86,8 @@ class HumanRenderer:
                 self._told_servers = False
             case AgentMessage():
                 self._lines(self._style.section("codex"), self._clean(event.message))
-            case AgentReasoning():
-                if self.shows_reasoning:
-                    self._lines(self._style.section("thinking"), self._clean(event.text))
-            case AgentReasoningRawContent():
-                if self.shows_raw_reasoning:
-                    self._lines(self._style.section("thinking"), self._clean(event.text))
+            case AgentReasoning() | AgentReasoningRawContent():
+                self._reasoned(event)
             case ExecCommandBegin():
                 self._command_began(event)
             case ExecCommandEnd():
@@ -115,6 +112,11 @@ class HumanRenderer:
                 self._lines(self.outcome.error or "")
             case _:
                 self._notice(event)
+
+    def _reasoned(self, event: AgentReasoning | AgentReasoningRawContent) -> None:
+        is_shown = self.shows_reasoning if isinstance(event, AgentReasoning) else self.shows_raw_reasoning
+        if is_shown:
+            self._lines(self._style.section("thinking"), self._clean(event.text))
 
     def interrupted(self) -> None:
         """The person ended it, and the engine may not come to say so."""
@@ -289,7 +291,7 @@ def first_lines(output: str) -> str:
 
 
 def shown_duration(duration: dict[str, int]) -> str:
-    return shown_ms(duration["secs"] * 1000 + duration["nanos"] // 1_000_000)
+    return shown_ms(milliseconds(duration))
 
 
 def shown_ms(total_ms: int) -> str:

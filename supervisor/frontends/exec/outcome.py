@@ -7,7 +7,6 @@ from pycodex.protocol.events.error import ErrorEvent
 from pycodex.protocol.events.review import ExitedReviewMode
 from pycodex.protocol.events.turn import INTERRUPTED, REPLACED, TaskComplete, TokenCount, TurnAborted
 from pycodex.protocol.events.union import AnyEvent
-from pycodex.protocol.review import rendered, stored_report
 
 _ABORTED = {
     INTERRUPTED: "task interrupted",
@@ -40,6 +39,8 @@ class Outcome:
             self.failed = True
             self.error = event.message
         elif isinstance(event, ExitedReviewMode):
+            from pycodex.protocol.review import rendered, stored_report
+
             report = stored_report(event.review_output)
             self.report = None if report is None else rendered(report)
         elif isinstance(event, TaskComplete):

@@ -1,7 +1,7 @@
 """A turn that only makes the history shorter, because the person wants it."""
 
 from pycodex.protocol.events.error import ErrorEvent
-from pycodex.protocol.events.turn import TaskComplete, TaskStarted
+from pycodex.protocol.events.turn import TaskComplete
 from pycodex.protocol.turn_context import TurnContext
 from pycodex.supervisor.model.stream import ModelFailure
 from pycodex.supervisor.rollout.writer import RolloutUnwritable
@@ -28,8 +28,7 @@ class CompactTurn:
 
     async def run(self) -> None:
         journal, turn = self._state.journal, self.turn
-        window = turn.model_info.effective_context_window
-        journal.tell(TaskStarted(turn_id=turn.turn_id, model_context_window=window, collaboration_mode_kind=turn.mode))
+        journal.tell_beginning(turn)
         try:
             await self._compaction.run()
         except ModelFailure as failure:

@@ -16,7 +16,7 @@ from pycodex.protocol.confinement import Confinement
 from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.events.error import ErrorEvent
 from pycodex.protocol.events.exec import USER_SHELL
-from pycodex.protocol.events.turn import TaskComplete, TaskStarted
+from pycodex.protocol.events.turn import TaskComplete
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.protocol.frames import BadFrame
 from pycodex.protocol.ids import new_turn_id
@@ -113,8 +113,7 @@ class UserShell:
 
     async def run(self) -> None:
         journal, turn = self._state.journal, self.turn
-        window = turn.model_info.effective_context_window
-        journal.tell(TaskStarted(turn_id=turn.turn_id, model_context_window=window, collaboration_mode_kind=turn.mode))
+        journal.tell_beginning(turn)
         item = await self._typed.run()
         try:
             self._record(item)

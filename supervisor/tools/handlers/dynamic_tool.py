@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from pycodex.protocol.durations import duration_of
 from pycodex.protocol.errors import ModelFacing
 from pycodex.protocol.events.dynamic_tool import DynamicToolCallRequest, DynamicToolCallResponse
 from pycodex.protocol.items import FUNCTION_CALL, input_image, input_text
@@ -72,14 +73,14 @@ class DynamicTool:
             "arguments": arguments,
         }
         reply = await _reply_to(DynamicToolCallRequest(**told), scope)
-        nanoseconds = int((trio.current_time() - started_at) * 1e9)
+        duration = duration_of(trio.current_time() - started_at)
         scope.emit(
             DynamicToolCallResponse(
                 **told,
                 content_items=reply.content_items,
                 success=reply.success,
                 error=reply.error,
-                duration=dict(zip(("secs", "nanos"), divmod(nanoseconds, 10**9), strict=True)),
+                duration=duration,
             )
         )
         if reply.error is not None:

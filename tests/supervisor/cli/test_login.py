@@ -93,7 +93,7 @@ async def test_a_browser_login_from_the_first_line_to_the_last(home: Path, login
     assert ended.err == (
         f"Starting local login server on http://localhost:{login_port}.\n"
         f"If your browser did not open, navigate to this URL to authenticate:\n\n{url}\n\n"
-        "On a remote or headless machine? Use `codex login --device-auth` instead.\n"
+        "On a remote or headless machine? Use `pycodex login --device-auth` instead.\n"
         "Successfully logged in\n"
     )
     path = home / "auth.json"

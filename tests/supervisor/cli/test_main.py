@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pycodex.supervisor.import_root import import_root
 from pycodex.supervisor.version import VERSION
-from pycodex.supervisor.workers.launch import import_root
 from support.cli import Ended, cli_argv
 from support.interpreter import MINIMAL_ENV
 

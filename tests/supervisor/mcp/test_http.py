@@ -13,9 +13,9 @@ from support.waiting import eventually_async
 ENV = {"TOKEN": " s3cret ", "EMPTY": " ", "EXTRA": "e"}
 
 
-def web(told: McpHttp, *, tool_timeout_s: float = 20, **transport: object) -> McpServer:
+def web(told: McpHttp, *, startup_timeout_s: float = 20, tool_timeout_s: float = 20, **transport: object) -> McpServer:
     server = HttpServer(url=told.url, **transport)  # type: ignore[arg-type]
-    return McpServer(name="web", transport=server, tool_timeout_s=tool_timeout_s)
+    return McpServer(name="web", transport=server, startup_timeout_s=startup_timeout_s, tool_timeout_s=tool_timeout_s)
 
 
 @pytest.mark.parametrize("as_events", [False, True])
@@ -46,6 +46,15 @@ async def test_from_the_handshake_to_the_end_of_the_session(as_events: bool) -> 
     assert "mcp-session-id" not in first
     assert "mcp-protocol-version" not in first
     assert {each["mcp-session-id"] for each in others} == {SESSION}
+
+
+async def test_tools_that_are_never_listed_are_not_waited_for() -> None:
+    """The handshake has the same limit, and is over in a moment here."""
+    with serve_mcp(fault="hangs", fault_at="tools/list") as told:
+        with pytest.raises(TimedOut, match=exactly("timed out awaiting tools/list after 1s")):
+            async with connected(web(told, startup_timeout_s=1), env=ENV):
+                pass
+        assert told.heard()[:3] == ["POST initialize", "POST notifications/initialized", "POST tools/list"]
 
 
 async def test_what_the_configuration_says_is_sent_with_everything() -> None:
@@ -100,7 +109,7 @@ async def test_answers_that_are_none_fail_the_call_alone(fault: str, text: str) 
         async with connected(web(told), env=ENV) as client:
             with pytest.raises(McpFailure, match=exactly(text.format(url=told.url))):
                 await client.call_tool("echo", {})
-            assert await client.resources() == []
+            assert await client.whole_list("resources/list", "resources", timeout_s=5) == []
 
 
 async def test_a_session_that_the_server_has_ended_ends_the_connection() -> None:

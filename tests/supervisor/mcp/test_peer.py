@@ -63,6 +63,13 @@ async def settled() -> None:
     await trio.testing.wait_all_tasks_blocked()
 
 
+async def ask_in_vain(peer: Peer, failures: list[McpFailure]) -> None:
+    try:
+        await peer.request("a")
+    except McpFailure as failure:
+        failures.append(failure)
+
+
 async def test_answers_find_their_requests_and_strange_ones_nobody(nursery: trio.Nursery) -> None:
     link = FakeLink()
     peer = Peer("s", link, Served())
@@ -103,44 +110,30 @@ async def test_errors_are_told_as_far_as_they_make_sense(nursery: trio.Nursery, 
     link = FakeLink()
     peer = Peer("s", link, Served())
     nursery.start_soon(peer.run)
-    failures: list[str] = []
-
-    async def ask() -> None:
-        try:
-            await peer.request("a")
-        except RpcFailure as failure:
-            failures.append(str(failure))
-
-    nursery.start_soon(ask)
+    failures: list[McpFailure] = []
+    nursery.start_soon(ask_in_vain, peer, failures)
     await settled()
     link.come(Failure(id=link.sent[-1]["id"], error=error))
     await settled()
-    assert failures == [text]
+    assert [(type(failure), str(failure)) for failure in failures] == [(RpcFailure, text)]
 
 
 async def test_what_is_lost_on_its_way_fails(nursery: trio.Nursery) -> None:
     link = FakeLink()
     peer = Peer("s", link, Served())
     nursery.start_soon(peer.run)
-    failures: list[str] = []
-
-    async def ask() -> None:
-        try:
-            await peer.request("a")
-        except McpFailure as failure:
-            failures.append(str(failure))
-
+    failures: list[McpFailure] = []
     for lost in (Undelivered(0, McpFailure("one")), Undelivered(None, McpFailure("all"))):
-        nursery.start_soon(ask)
+        nursery.start_soon(ask_in_vain, peer, failures)
         await settled()
         link.come(lost)
         await settled()
-    nursery.start_soon(ask)
+    nursery.start_soon(ask_in_vain, peer, failures)
     await settled()
     link.inlet.close()
     await peer.over.wait()
     await settled()
-    assert failures == ["one", "all", "Transport closed"]
+    assert list(map(str, failures)) == ["one", "all", "Transport closed"]
     with pytest.raises(ConnectionLost):
         await peer.request("b")
 

@@ -4,7 +4,6 @@ Owns the checks of a wish, which command of a connection is meant by a process i
 confined as the configuration or the wish says, is up to `commands/one_off`; it does not outlive its connection.
 """
 
-import base64
 import json
 import os
 from collections.abc import Mapping
@@ -15,17 +14,27 @@ import trio
 from pycodex.protocol.app.command_exec import (
     CommandExecParams,
     CommandExecResizeParams,
-    CommandExecTerminalSize,
     CommandExecTerminateParams,
     CommandExecWriteParams,
 )
 from pycodex.protocol.errors import ModelFacing
-from pycodex.protocol.frames import BadFrame, Pty
+from pycodex.protocol.frames import BadFrame
 from pycodex.protocol.permissions import Permissions
-from pycodex.supervisor.commands.one_off import NoLongerRunning, NotStarted, NotWritable, OneOff, Outcome, Tell, Wish
+from pycodex.supervisor.commands.one_off import NotStarted, OneOff, Outcome, Wish
 from pycodex.supervisor.commands.workplace import Workplace
 from pycodex.supervisor.config.config import Config
 from pycodex.supervisor.config.requirements import demanded_here, mode_refusal
+from pycodex.supervisor.frontends.app_server import client_commands
+from pycodex.supervisor.frontends.app_server.client_commands import (
+    DEFAULT_CAP_BYTES,
+    DEFAULT_TIMEOUT_MS,
+    MAX_COMMANDS,
+    MOST_CAP_BYTES,
+    check_size,
+    input_in,
+    teller,
+    terminal,
+)
 from pycodex.supervisor.frontends.app_server.latest_config import latest_config
 from pycodex.supervisor.frontends.app_server.method import (
     INTERNAL_ERROR,
@@ -36,14 +45,9 @@ from pycodex.supervisor.frontends.app_server.method import (
     RpcError,
 )
 from pycodex.supervisor.frontends.app_server.sandbox_policies import permissions_of
-from pycodex.supervisor.text.base64_text import BadBase64, decoded
 from pycodex.supervisor.text.charset import as_text
 
-DEFAULT_TIMEOUT_MS = 10_000
-DEFAULT_CAP_BYTES = 1 << 20
-MAX_DELTA_BYTES = 8192
-MAX_COMMANDS = 64
-"""Of one connection, at a time."""
+NAME = "command/exec"
 
 _running: WeakKeyDictionary[trio.Nursery, dict[str, OneOff]] = WeakKeyDictionary()
 """By the nursery of the connection, of which every connection has one."""
@@ -91,14 +95,9 @@ def _check(params: CommandExecParams) -> None:
         text = f"command/exec timeoutMs must be non-negative, got {params.timeout_ms}"
         raise RpcError(text, code=INVALID_PARAMS)
     if params.size is not None:
-        _check_size(params.size)
+        check_size(params.size, NAME)
     if params.process_id is None and (params.tty or params.stream_stdin or params.stream_stdout_stderr):
         raise RpcError("command/exec tty or streaming requires a client-supplied processId")
-
-
-def _check_size(size: CommandExecTerminalSize) -> None:
-    if not size.rows or not size.cols:
-        raise RpcError("command/exec size rows and cols must be greater than 0", code=INVALID_PARAMS)
 
 
 def _permissions(config: Config, params: CommandExecParams, env: Mapping[str, str]) -> Permissions:
@@ -113,8 +112,6 @@ def _permissions(config: Config, params: CommandExecParams, env: Mapping[str, st
 
 
 def _wish(config: Config, params: CommandExecParams, permissions: Permissions) -> Wish:
-    size = params.size
-    terminal = Pty() if size is None else Pty(rows=size.rows, cols=size.cols)
     timeout_ms = DEFAULT_TIMEOUT_MS if params.timeout_ms is None else params.timeout_ms
     cap_bytes = DEFAULT_CAP_BYTES if params.output_bytes_cap is None else params.output_bytes_cap
     return Wish(
@@ -123,29 +120,10 @@ def _wish(config: Config, params: CommandExecParams, permissions: Permissions) -
         permissions=permissions,
         env=params.env or {},
         timeout_ms=None if params.disable_timeout else timeout_ms,
-        cap_bytes=None if params.disable_output_cap else min(cap_bytes, 1 << 62),
-        pty=terminal if params.tty else None,
+        cap_bytes=None if params.disable_output_cap else min(cap_bytes, MOST_CAP_BYTES),
+        pty=terminal(params.size) if params.tty else None,
         has_stdin=params.stream_stdin,
     )
-
-
-def teller(caller: Caller, method: str, which: Json) -> Tell:
-    """Notifies of output; `which` says whose it is."""
-
-    async def tell(stream: str, data: bytes, is_capped: bool) -> None:
-        # In small pieces, so that little waits for a client that reads slowly.
-        for start in range(0, len(data), MAX_DELTA_BYTES):
-            end = start + MAX_DELTA_BYTES
-            delta = {
-                **which,
-                "stream": stream,
-                "deltaBase64": base64.b64encode(data[start:end]).decode("ascii"),
-                "capReached": is_capped and end >= len(data),
-            }
-            caller.notify(method, delta)
-            await caller.room()
-
-    return tell
 
 
 def _told(outcome: Outcome) -> Json:
@@ -160,31 +138,16 @@ def _told(outcome: Outcome) -> Json:
 
 
 async def write(caller: Caller, params: CommandExecWriteParams) -> Json:
-    if params.delta_base64 is None and not params.close_stdin:
-        raise RpcError("command/exec/write requires deltaBase64 or closeStdin", code=INVALID_PARAMS)
-    try:
-        data = decoded(params.delta_base64 or "")
-    except BadBase64 as error:
-        raise RpcError(f"invalid deltaBase64: {error}", code=INVALID_PARAMS) from None
+    data = input_in(params, "command/exec/write")
     command = await _found(caller, params.process_id)
-    if not (command.wish.has_stdin or command.wish.pty):
-        raise RpcError("stdin streaming is not enabled for this command/exec")
-    try:
-        command.write(data, close=params.close_stdin)
-    except NotWritable as error:
-        raise RpcError(str(error)) from None
+    client_commands.write(command, data, close=params.close_stdin, what=NAME)
     return {}
 
 
 async def resize(caller: Caller, params: CommandExecResizeParams) -> Json:
-    _check_size(params.size)
+    check_size(params.size, NAME)
     command = await _found(caller, params.process_id)
-    if command.wish.pty is None:
-        raise RpcError("failed to resize PTY: process is not attached to a PTY")
-    try:
-        await command.resize(params.size.rows, params.size.cols)
-    except NoLongerRunning:
-        raise RpcError(f"command/exec {_key(params.process_id)} is no longer running") from None
+    await client_commands.resize(command, params.size, f"{NAME} {_key(params.process_id)}")
     return {}
 
 
@@ -210,7 +173,7 @@ def _key(process_id: str) -> str:
 
 
 METHODS = (
-    Method(name="command/exec", params=CommandExecParams, run=run, may_wait=True),
+    Method(name=NAME, params=CommandExecParams, run=run, may_wait=True),
     Method(name="command/exec/write", params=CommandExecWriteParams, run=write),
     Method(name="command/exec/terminate", params=CommandExecTerminateParams, run=terminate),
     Method(name="command/exec/resize", params=CommandExecResizeParams, run=resize),

@@ -14,13 +14,23 @@ from pycodex.protocol.app.processes import (
     ProcessKillParams,
     ProcessResizePtyParams,
     ProcessSpawnParams,
-    ProcessTerminalSize,
     ProcessWriteStdinParams,
 )
 from pycodex.protocol.errors import ModelFacing
-from pycodex.protocol.frames import STDERR, STDOUT, BadFrame, Pty
-from pycodex.supervisor.commands.one_off import NO_EXIT_CODE, NoLongerRunning, NotWritable, OneOff, Outcome, Wish
+from pycodex.protocol.frames import STDERR, STDOUT, BadFrame
+from pycodex.supervisor.commands.one_off import NO_EXIT_CODE, OneOff, Outcome, Wish
 from pycodex.supervisor.commands.workplace import Workplace
+from pycodex.supervisor.frontends.app_server import client_commands
+from pycodex.supervisor.frontends.app_server.client_commands import (
+    DEFAULT_CAP_BYTES,
+    DEFAULT_TIMEOUT_MS,
+    MAX_COMMANDS,
+    MOST_CAP_BYTES,
+    check_size,
+    input_in,
+    teller,
+    terminal,
+)
 from pycodex.supervisor.frontends.app_server.latest_config import latest_config
 from pycodex.supervisor.frontends.app_server.method import (
     INTERNAL_ERROR,
@@ -30,14 +40,7 @@ from pycodex.supervisor.frontends.app_server.method import (
     Method,
     RpcError,
 )
-from pycodex.supervisor.frontends.app_server.methods.command_exec import (
-    DEFAULT_CAP_BYTES,
-    DEFAULT_TIMEOUT_MS,
-    MAX_COMMANDS,
-    teller,
-)
 from pycodex.supervisor.frontends.app_server.unconfined import check_unconfined
-from pycodex.supervisor.text.base64_text import BadBase64, decoded
 from pycodex.supervisor.text.charset import as_text
 
 if TYPE_CHECKING:
@@ -45,7 +48,8 @@ if TYPE_CHECKING:
 
 SPAWN = "process/spawn"
 UNCONFINED = "started by a client"
-_MOST_BYTES = 1 << 62
+PROCESS = "process"
+"""What one is called in errors."""
 
 _running: WeakKeyDictionary[trio.Nursery, dict[str, "_Program"]] = WeakKeyDictionary()
 """By the nursery of the connection, of which every connection has one."""
@@ -73,7 +77,7 @@ class _Program:
         try:
             outcome = await self._outcome()
             self.over.set()
-            if await self.command.started():
+            if not self.failure or await self.command.started():
                 await self.answered.wait()
                 self._caller.notify("process/exited", _told(self.handle, outcome))
         finally:
@@ -100,7 +104,9 @@ async def spawn(caller: Caller, params: ProcessSpawnParams) -> Json:
     caller.nursery.start_soon(program.live, programs)
     if not await program.command.started():
         await program.over.wait()
-        raise RpcError(f"failed to spawn process: {program.failure}", code=INTERNAL_ERROR)
+        # Without a failure its time was over before it began, which is an end like any other.
+        if program.failure:
+            raise RpcError(f"failed to spawn process: {program.failure}", code=INTERNAL_ERROR)
     caller.after_answer(program.answered.set)
     return {}
 
@@ -115,28 +121,21 @@ def _check(params: ProcessSpawnParams) -> None:
     if params.timeout_ms is not None and params.timeout_ms < 0:
         raise RpcError(f"process/spawn timeoutMs must be non-negative, got {params.timeout_ms}", code=INVALID_PARAMS)
     if params.size is not None:
-        _check_size(params.size)
-
-
-def _check_size(size: ProcessTerminalSize) -> None:
-    if not size.rows or not size.cols:
-        raise RpcError("process size rows and cols must be greater than 0", code=INVALID_PARAMS)
+        check_size(params.size, PROCESS)
 
 
 def _wish(config: "Config", params: ProcessSpawnParams) -> Wish:
     """Null means no bound, where nothing means ours."""
     given = params.model_fields_set
     cap_bytes = params.output_bytes_cap if "output_bytes_cap" in given else DEFAULT_CAP_BYTES
-    size = params.size
-    terminal = Pty() if size is None else Pty(rows=size.rows, cols=size.cols)
     return Wish(
         argv=tuple(params.command),
         cwd=params.cwd,
         permissions=config.permissions,
         env=params.env or {},
         timeout_ms=params.timeout_ms if "timeout_ms" in given else DEFAULT_TIMEOUT_MS,
-        cap_bytes=None if cap_bytes is None else min(cap_bytes, _MOST_BYTES),
-        pty=terminal if params.tty else None,
+        cap_bytes=None if cap_bytes is None else min(cap_bytes, MOST_CAP_BYTES),
+        pty=terminal(params.size) if params.tty else None,
         has_stdin=params.stream_stdin,
         unconfined_because=UNCONFINED,
     )
@@ -157,31 +156,16 @@ def _told(handle: str, outcome: Outcome) -> Json:
 
 
 async def write_stdin(caller: Caller, params: ProcessWriteStdinParams) -> Json:
-    if params.delta_base64 is None and not params.close_stdin:
-        raise RpcError("process/writeStdin requires deltaBase64 or closeStdin", code=INVALID_PARAMS)
-    try:
-        data = decoded(params.delta_base64 or "")
-    except BadBase64 as error:
-        raise RpcError(f"invalid deltaBase64: {error}", code=INVALID_PARAMS) from None
+    data = input_in(params, "process/writeStdin")
     command = await _found(caller, params.process_handle)
-    if not (command.wish.has_stdin or command.wish.pty):
-        raise RpcError("stdin streaming is not enabled for this process")
-    try:
-        command.write(data, close=params.close_stdin)
-    except NotWritable as error:
-        raise RpcError(str(error)) from None
+    client_commands.write(command, data, close=params.close_stdin, what=PROCESS)
     return {}
 
 
 async def resize_pty(caller: Caller, params: ProcessResizePtyParams) -> Json:
-    _check_size(params.size)
+    check_size(params.size, PROCESS)
     command = await _found(caller, params.process_handle)
-    if command.wish.pty is None:
-        raise RpcError("failed to resize PTY: process is not attached to a PTY")
-    try:
-        await command.resize(params.size.rows, params.size.cols)
-    except NoLongerRunning:
-        raise RpcError(f"process {_shown(params.process_handle)} is no longer running") from None
+    await client_commands.resize(command, params.size, f"{PROCESS} {_shown(params.process_handle)}")
     return {}
 
 

@@ -3,25 +3,19 @@
 import json
 import signal
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 import trio
 
 from pycodex.supervisor.model.scripted import Reply, Script, refuse, say, serve_script
 from support.cli import cli_argv
-from support.engine import Place, line_kinds, lines_of, open_place, run, said
-from support.exec_runs import resumes, running_exec
+from support.engine import Place, line_kinds, lines_of, run, said
+from support.exec_runs import Running, resumes, running_exec
 from support.marked import Mark
 from support.reviews import RENDERED, REPORT
 from support.waiting import eventually_async
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as opened:
-        yield opened
 
 
 async def ran(
@@ -91,16 +85,23 @@ async def test_empty_target_is_told_before_anything_is_asked(
     assert (done.returncode, done.stdout, done.stderr.decode()) == (1, b"", text)
 
 
-async def test_interrupt_ends_the_run_and_the_commands_of_the_reviewer(place: Place) -> None:
-    mark = Mark()
+@asynccontextmanager
+async def reviewing(place: Place, mark: Mark) -> AsyncIterator[Running]:
+    """While a command of the reviewer runs."""
     async with serve_script([Reply(parts=run(f"sleep {mark}"))]) as server:
         place.point_at(server.base_url)
         async with running_exec(place, "review", "look") as running:
             await running.until("item.started", "command_execution")
             await eventually_async(mark.sleepers)
-            running.signal(signal.SIGINT)
-            assert await running.ended() == 1
-            assert running.lines[-1] == {"type": "turn.failed", "error": {"message": "task interrupted"}}
+            yield running
+
+
+async def test_interrupt_ends_the_run_and_the_commands_of_the_reviewer(place: Place) -> None:
+    mark = Mark()
+    async with reviewing(place, mark) as running:
+        running.signal(signal.SIGINT)
+        assert await running.ended() == 1
+        assert running.lines[-1] == {"type": "turn.failed", "error": {"message": "task interrupted"}}
     assert not mark.alive()
     ours, theirs = sorted(place.sessions(), key=lambda path: '"subagent"' in path.read_text())
     assert line_kinds(lines_of(ours))[-1] == line_kinds(lines_of(theirs))[-1] == "turn_aborted"
@@ -108,14 +109,10 @@ async def test_interrupt_ends_the_run_and_the_commands_of_the_reviewer(place: Pl
 
 async def test_killed_run_leaves_a_session_that_goes_on(place: Place) -> None:
     mark = Mark()
-    async with serve_script([Reply(parts=run(f"sleep {mark}"))]) as server:
-        place.point_at(server.base_url)
-        async with running_exec(place, "review", "look") as running:
-            await running.until("item.started", "command_execution")
-            await eventually_async(mark.sleepers)
-            thread_id = running.lines[0]["thread_id"]
-            running.signal(signal.SIGKILL)
-            await running.ended()
+    async with reviewing(place, mark) as running:
+        thread_id = running.lines[0]["thread_id"]
+        running.signal(signal.SIGKILL)
+        await running.ended()
     await eventually_async(lambda: not mark.alive())
     (path,) = [path for path in place.sessions() if thread_id in path.name]
     assert said(await resumes(place, path), "user")[-1] == "go on"

@@ -9,16 +9,8 @@ import pytest
 
 from pycodex.protocol.permissions import Permissions
 from pycodex.supervisor.workers.launch import launch
-from support.engine import Place, open_place
 from support.pools import Pools, short_base
 from support.tool_calls import WORKSPACE_WRITE, Bench, Benches, make_turn, open_bench
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    """For tools that a whole engine is needed for."""
-    with open_place(tmp_path) as opened:
-        yield opened
 
 
 @pytest.fixture

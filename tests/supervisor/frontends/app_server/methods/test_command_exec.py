@@ -9,6 +9,7 @@ import pytest
 
 from pycodex.protocol.app import command_exec
 from pycodex.supervisor.config.requirements import Allowed, Requirements
+from pycodex.supervisor.frontends.app_server.client_commands import MAX_DELTA_BYTES
 from pycodex.supervisor.frontends.app_server.methods import command_exec as methods
 from support.app_server import Client, Refused, Scratch
 from support.engine import Place
@@ -129,7 +130,7 @@ async def test_much_output_comes_in_small_pieces_and_all_of_it(client: Client) -
     deltas = [each["params"] for each in client.heard if each.get("method") == "command/exec/outputDelta"]
     sizes = [len(base64.b64decode(delta["deltaBase64"])) for delta in deltas]
     assert sum(sizes) == 50_000
-    assert max(sizes) <= methods.MAX_DELTA_BYTES
+    assert max(sizes) <= MAX_DELTA_BYTES
     assert [delta["capReached"] for delta in deltas] == [False] * (len(deltas) - 1) + [True]
 
 

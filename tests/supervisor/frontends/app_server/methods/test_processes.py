@@ -77,8 +77,10 @@ async def test_kill_ends_the_tree(client: Client, place: Place) -> None:
     await eventually_async(lambda: not mark.alive())
 
 
-async def test_timeout_is_told_by_its_code(client: Client, place: Place) -> None:
-    await spawn(client, place, "sleep", "1000", timeoutMs=10)
+@pytest.mark.parametrize("timeout_ms", [100, 0])
+async def test_timeout_is_told_by_its_code(client: Client, place: Place, timeout_ms: int) -> None:
+    """Also one that is over before the program has begun."""
+    await spawn(client, place, "sleep", "1000", timeoutMs=timeout_ms)
     assert (await client.until("process/exited"))["exitCode"] == 124
 
 
