@@ -17,13 +17,22 @@ if TYPE_CHECKING:
 
 _INT64 = range(-(1 << 63), 1 << 63)
 _INFINITY = float("inf")
+MOST_LEVELS = 127
+"""Of lists and maps within each other: what is deeper is read by none of those who share our files and streams."""
 
 
 def _refuse_constant(name: "str") -> "Any":
     raise ValueError(f"{name} is no JSON")
 
 
-_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+def _finite_number(text: "str") -> "float":
+    number = float(text)
+    if not -_INFINITY < number < _INFINITY:
+        raise ValueError("a number is out of range")
+    return number
+
+
+_decode = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite_number).decode
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -63,7 +72,7 @@ def decode(data: "bytes | str") -> "Message | None":
         raw = _decode(data if isinstance(data, str) else data.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
-    if type(raw) is not dict:
+    if type(raw) is not dict or _is_too_deep(raw):
         return None
     request_id, method = _id(raw.get("id")), raw.get("method")
     if type(method) is str:
@@ -76,6 +85,20 @@ def decode(data: "bytes | str") -> "Message | None":
     if request_id is not None and type(raw.get("error")) is dict:
         return Failure(id=request_id, error=raw["error"])
     return None
+
+
+def _is_too_deep(value: "Json") -> bool:
+    level: list[Any] = [value]
+    for _ in range(MOST_LEVELS):
+        level = [
+            item
+            for each in level
+            for item in (each.values() if type(each) is dict else each)
+            if type(item) is dict or type(item) is list
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _id(value: object) -> "RequestId | None":

@@ -17,8 +17,9 @@ _MARKERS = (
         (f"<{tag}>", f"</{tag}>")
         for tag in ("environment_context", "skill", "user_shell_command", "turn_aborted", "subagent_notification")
     ),
+    ("<codex_internal_context source=", "</codex_internal_context>"),
 )
-_GOAL = "<goal>\n"
+_GOAL = '<codex_internal_context source="goal">'
 _LONGEST = max(len(marker) for pair in _MARKERS for marker in pair)
 
 
@@ -43,7 +44,7 @@ def is_user_turn(item: "Item") -> bool:
 
 def is_goal_note(item: "Item") -> bool:
     """Whether a turn begins with this that nobody asked for; if a message of the person's follows, it belongs to it."""
-    if item["type"] != "message" or item["role"] != "developer":
+    if item["type"] != "message" or item["role"] != "user":
         return False
     first = item["content"][0] if item["content"] else {}
     return type(first.get("text")) is str and first["text"].startswith(_GOAL)

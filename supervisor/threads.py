@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from pycodex.supervisor.auth.web import WebAnswer, WebRequest
     from pycodex.supervisor.config.mcp_servers import McpServer
     from pycodex.supervisor.mcp.connections import McpConnections
+    from pycodex.supervisor.mcp.logins import McpLogins
     from pycodex.supervisor.rollout.listing import Filters, Page
     from pycodex.supervisor.rollout.reader import Replayed
     from pycodex.supervisor.session.children import ChildTerms
@@ -73,9 +74,12 @@ logger = logging.getLogger("pycodex.threads")
 class CodexThread:
     """A front-end's handle: wishes in, events out. The first event is SessionConfigured."""
 
-    def __init__(self, session: Session, outbox: Outbox, *, rollout_path: str | None) -> None:
+    def __init__(
+        self, session: Session, outbox: Outbox, *, rollout_path: str | None, works_for_another: bool = False
+    ) -> None:
         self.thread_id = session.state.thread_id
         self.rollout_path = rollout_path
+        self.works_for_another = works_for_another
         self._session = session
         self._outbox = outbox
 
@@ -104,9 +108,9 @@ class CodexThread:
         """Until nothing of it is left."""
         await self._session.over.wait()
 
-    def use_mcp_servers(self, servers: "Mapping[str, McpServer]", env: Mapping[str, str]) -> None:
+    def use_mcp_servers(self, servers: "Mapping[str, McpServer]", logins: "McpLogins") -> None:
         """Other MCP servers from the next turn on."""
-        self._session.use_servers(servers, env)
+        self._session.use_servers(servers, logins)
 
     @property
     def mcp(self) -> "McpConnections | None":
@@ -163,6 +167,10 @@ class _Origin:
     notes: list[str] = field(default_factory=list)
     """What was found wrong with files that are done without."""
 
+    @property
+    def works_for_another(self) -> bool:
+        return self.terms.identity is not None and self.terms.identity.subagent is not None
+
 
 class ThreadManager:
     """Made by `open_threads`."""
@@ -185,6 +193,7 @@ class ThreadManager:
         self._threads: dict[str, CodexThread] = {}
         self._programs = programs
         self._keepers: dict[str, LoginKeeper] = {}
+        self._mcp_logins: dict[str, McpLogins] = {}
         self._resuming = trio.Lock()
         """Two at once would both find that the thread does not run yet."""
 
@@ -200,6 +209,16 @@ class ThreadManager:
                 codex_home, env=self._env, send=self.send, spawn=self._nursery.start_soon
             )
         return self._keepers[codex_home]
+
+    def mcp_logins(self, codex_home: str) -> "McpLogins":
+        """To MCP servers; the same for all threads of this home."""
+        if codex_home not in self._mcp_logins:
+            from pycodex.supervisor.mcp.logins import McpLogins
+
+            self._mcp_logins[codex_home] = McpLogins(
+                codex_home, env=self._env, send=self.send, spawn=self._nursery.start_soon
+            )
+        return self._mcp_logins[codex_home]
 
     async def send(self, request: "WebRequest") -> "WebAnswer":
         """Ask whoever gives out logins. Raises Unreachable."""
@@ -242,6 +261,9 @@ class ThreadManager:
             stored = await replayed(path)
             running = self._threads.get(stored.meta.id)
             if running is not None:
+                if running.works_for_another:
+                    # Whoever else read its events would take them from the thread that waits for them.
+                    raise UserFacing(f"thread {stored.meta.id} works for another thread; wait for its end")
                 return running
             model = ThreadModel(config)
             instructions = model.instructions(config, stored.meta.base_instructions)
@@ -318,9 +340,9 @@ class ThreadManager:
                     if origin.is_copy:
                         _tell_context(session.state)
                     first = _first_events(config, model, origin)
-                    thread = self._introduced(session, outbox, origin.file.path, events=first)
+                    thread = self._introduced(session, outbox, origin, events=first)
                     if any(server.enabled for server in config.mcp_servers.values()):
-                        await session.open_servers(config.mcp_servers, self._env)
+                        await session.open_servers(config.mcp_servers, self.mcp_logins(config.codex_home))
                     task_status.started(thread)
                     has_begun = True
                     await session.run()
@@ -343,10 +365,10 @@ class ThreadManager:
             raise failure
 
     def _introduced(
-        self, session: Session, outbox: Outbox, rollout_path: str | None, *, events: Iterator[AnyEvent]
+        self, session: Session, outbox: Outbox, origin: _Origin, *, events: Iterator[AnyEvent]
     ) -> CodexThread:
         """The thread, known from now on, with its first events told."""
-        thread = CodexThread(session, outbox, rollout_path=rollout_path)
+        thread = CodexThread(session, outbox, rollout_path=origin.file.path, works_for_another=origin.works_for_another)
         self._threads[thread.thread_id] = thread
         for event in events:
             session.state.journal.tell(event)
@@ -444,7 +466,7 @@ class ThreadManager:
             web_search_options=config.web_search_options,
             dynamic_tools=origin.dynamic_tools,
             approvals=Approvals(origin.rules),
-            asks_person=origin.terms.identity is None or origin.terms.identity.subagent is None,
+            asks_person=not origin.works_for_another,
         )
 
     def list(

@@ -1,23 +1,21 @@
 """auth.json: the credentials that a login left in CODEX_HOME.
 
-Owns the form of what is stored, wherever it is kept, and reading and writing the file; decides nothing. Its content is
+Owns the form of what is stored, wherever it is kept; decides nothing. Its content is
 secret: no error repeats any of it.
 """
 
 import json
-import os
 from dataclasses import dataclass, field
-from stat import S_ISREG
 from typing import Any
 
 from pycodex.protocol.errors import UserFacing
+from pycodex.supervisor.auth import secret_file
 
 FILE_NAME = "auth.json"
 API_KEY = "apikey"
 CHATGPT = "chatgpt"
 EXTERNAL = "chatgptAuthTokens"
 CHATGPT_MODES = (CHATGPT, EXTERNAL)
-_MOST_BYTES = 1 << 20
 
 
 class BadAuthFile(UserFacing):
@@ -55,7 +53,10 @@ def read_login(path: str) -> StoredLogin | None:
 
 def read_document(path: str) -> Json | None:
     """All that the file holds, as it stands there; None if there is no file."""
-    data = _read(path)
+    try:
+        data = secret_file.read(path)
+    except secret_file.Unreadable as error:
+        raise BadAuthFile(path, error.reason) from None
     return None if data is None else parsed_document(data, path)
 
 
@@ -101,36 +102,7 @@ def _chatgpt_login(place: str, stored: Json) -> StoredLogin | None:
 
 def write_document(path: str, stored: Json) -> None:
     """Whole or not at all, and never readable by others. Raises UserFacing."""
-    try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        _replace(path, json.dumps(stored, indent=2).encode("ascii"))
-    except OSError as error:
-        raise UserFacing(f"cannot write {path}: {error.strerror} (os error {error.errno})") from None
-
-
-def _replace(path: str, data: bytes) -> None:
-    temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.new"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def remove_document(path: str) -> bool:
-    """Whether there was one. Raises UserFacing."""
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise UserFacing(f"cannot remove {path}: {error.strerror} (os error {error.errno})") from None
-    return True
+    secret_file.write(path, json.dumps(stored, indent=2).encode("ascii"))
 
 
 def _text(place: str, stored: Json, name: str) -> str | None:
@@ -140,22 +112,3 @@ def _text(place: str, stored: Json, name: str) -> str | None:
     if type(value) is not str or not value.isascii() or not value.isprintable():
         raise BadAuthFile(place, f"has a `{name}` that is no plain text")
     return value.strip()
-
-
-def _read(path: str) -> bytes | None:
-    """The bytes of a regular file of a sensible size; a pipe in its place must not hold us up."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise BadAuthFile(path, f"cannot be read: {error.strerror}") from None
-    try:
-        status = os.fstat(fd)
-        if not S_ISREG(status.st_mode):
-            raise BadAuthFile(path, "is not a regular file")
-        if status.st_size > _MOST_BYTES:
-            raise BadAuthFile(path, f"is larger than {_MOST_BYTES} bytes")
-        return os.read(fd, _MOST_BYTES)
-    finally:
-        os.close(fd)

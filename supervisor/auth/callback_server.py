@@ -12,7 +12,7 @@ from functools import partial
 import trio
 
 from pycodex.protocol.http_head import END, MAX_HEAD_BYTES, Head, parse
-from pycodex.supervisor.auth.oauth import LoginFailed
+from pycodex.supervisor.auth.grants import LoginFailed
 
 HOST = "127.0.0.1"
 PORT = 1455
@@ -21,7 +21,8 @@ _ATTEMPTS = 10
 _BETWEEN_ATTEMPTS_S = 0.2
 _CANCEL_S = 2.0
 _HEAD_S = 10.0
-_MOST_VISITORS = 16
+_MOST_SILENT = 16
+_OUR_NAMES = (HOST, "localhost")
 _TEXTS = {200: "OK", 302: "Found", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed"}
 
 
@@ -83,40 +84,54 @@ async def _cancel_other(port: int) -> None:
 
 async def serve_visits(listener: trio.SocketListener, visit: Visit) -> None:
     """Until it is cancelled."""
-    room = trio.CapacityLimiter(_MOST_VISITORS)
-    await trio.serve_listeners(partial(_welcome, visit, room), [listener])
+    await trio.serve_listeners(partial(_welcome, visit, {}), [listener])
 
 
-async def _welcome(visit: Visit, room: trio.CapacityLimiter, stream: trio.SocketStream) -> None:
-    async with room:
-        page = Page(status=400, text="Bad Request")
-        try:
-            head = await _head(stream)
-            if head is not None:
-                page = await _page(visit, head)
-            await stream.send_all(page.encoded())
-            await stream.send_eof()
-        except trio.BrokenResourceError:
-            # Nobody is there to be told.
-            pass
-        finally:
-            await trio.aclose_forcefully(stream)
-            if page.then is not None:
-                page.then()
+_Silent = dict[trio.CancelScope, None]
+"""Those who have not said yet what they want, the longest waiting first."""
+
+
+async def _welcome(visit: Visit, silent: _Silent, stream: trio.SocketStream) -> None:
+    page = Page(status=400, text="Bad Request")
+    try:
+        head = await _head(stream, silent)
+        if head is not None:
+            page = await _page(visit, head)
+        await stream.send_all(page.encoded())
+        await stream.send_eof()
+    except trio.BrokenResourceError:
+        # Nobody is there to be told.
+        pass
+    finally:
+        await trio.aclose_forcefully(stream)
+        if page.then is not None:
+            page.then()
 
 
 async def _page(visit: Visit, head: Head) -> Page:
     if head.method != "GET":
         return Page(status=405, text="Method Not Allowed")
+    # A web page can have a name of its own lead here; then its browser says that name, and nothing else of the page.
+    if head.headers.get("host", "").partition(":")[0].lower() not in _OUR_NAMES:
+        return Page(status=403, text="Forbidden")
     return await visit(head)
 
 
-async def _head(stream: trio.SocketStream) -> Head | None:
+async def _head(stream: trio.SocketStream, silent: _Silent) -> Head | None:
+    """Where many come who say nothing, the first of them make room: a browser speaks at once."""
     data = b""
-    with trio.move_on_after(_HEAD_S):
-        while END not in data and len(data) < MAX_HEAD_BYTES:
-            more = await stream.receive_some()
-            if not more:
-                break
-            data += bytes(more)
+    if len(silent) >= _MOST_SILENT:
+        first = next(iter(silent))
+        del silent[first]
+        first.cancel()
+    with trio.move_on_after(_HEAD_S) as scope:
+        silent[scope] = None
+        try:
+            while END not in data and len(data) < MAX_HEAD_BYTES:
+                more = await stream.receive_some()
+                if not more:
+                    break
+                data += bytes(more)
+        finally:
+            silent.pop(scope, None)
     return parse(data) if END in data else None

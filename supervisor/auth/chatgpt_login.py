@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from pycodex.supervisor.auth.auth_file import CHATGPT, Json, StoredLogin
 from pycodex.supervisor.auth.claims import account_id_in, claims_of, parsed_claims, plan_in, plan_named
+from pycodex.supervisor.auth.grants import LoginFailed
 from pycodex.supervisor.auth.keeper import time_now
-from pycodex.supervisor.auth.oauth import ISSUER, LoginFailed, Tokens
+from pycodex.supervisor.auth.oauth import ISSUER, Tokens
 from pycodex.supervisor.auth.web import Send
 
 Keep = Callable[[Json], Awaitable[None]]

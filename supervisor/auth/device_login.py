@@ -11,7 +11,8 @@ import trio
 
 from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.auth.chatgpt_login import LoginTerms, check_workspace, document_of_tokens
-from pycodex.supervisor.auth.oauth import CLIENT_ID, LoginFailed, tokens_for_code
+from pycodex.supervisor.auth.grants import LoginFailed
+from pycodex.supervisor.auth.oauth import CLIENT_ID, tokens_for_code
 from pycodex.supervisor.auth.web import json_request
 
 LIMIT_S = 15 * 60.0

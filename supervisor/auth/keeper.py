@@ -7,34 +7,30 @@ that tokens of a client never reach the disk. What the issuer says is `oauth`'s 
 
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
 
 import trio
 
 from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.auth.auth_file import FILE_NAME, Json, StoredLogin, login_in, read_login
+from pycodex.supervisor.auth.home_lock import kept_out
 
 if TYPE_CHECKING:
     from pycodex.supervisor.auth.oauth import Tokens
     from pycodex.supervisor.auth.stores import Store
+    from pycodex.supervisor.auth.unbroken import Spawn
     from pycodex.supervisor.auth.web import Send
 
-RENEWAL_S = 30.0
-"""How long new tokens may take, from the waiting for other processes to the writing."""
 _OLD_S = 8 * 24 * 3600.0
 _PAUSE_S = 60.0
 """After old tokens could not be renewed they are used for so long before it is tried again."""
 _LOCK_NAME = "auth.lock"
-_LOCK_POLL_S = 0.05
+_LOCK_S = 15.0
+"""A process that hangs is not waited for longer than this."""
 _FILE_KIND = "file"
 
 logger = logging.getLogger("pycodex.auth")
-
-
-class Spawn(Protocol):
-    def __call__(self, task: Callable[["_Renewal"], Awaitable[None]], renewal: "_Renewal", /) -> object: ...
 
 
 AskClient = Callable[[str | None], Awaitable[StoredLogin]]
@@ -42,10 +38,9 @@ AskClient = Callable[[str | None], Awaitable[StoredLogin]]
 
 
 class LoginKeeper:
-    """One a process and home. `spawn` starts a task that goes on when whoever waits for it is cancelled: an issuer
-    gives a new refresh token only once."""
+    """One a process and home. `spawn` starts what must not be broken off."""
 
-    def __init__(self, codex_home: str, *, env: Mapping[str, str], send: "Send", spawn: Spawn) -> None:
+    def __init__(self, codex_home: str, *, env: Mapping[str, str], send: "Send", spawn: "Spawn") -> None:
         self.codex_home = codex_home
         self.external: StoredLogin | None = None
         """What a client has given; comes before all that is stored."""
@@ -104,13 +99,13 @@ class LoginKeeper:
         """With newer tokens than those. Raises LoginRefused or RefreshFailed."""
         if used.is_external:
             return await self._from_client(used)
-        renewal = _Renewal(kind, used)
-        self._spawn(self._renew, renewal)
-        await renewal.over.wait()
-        if renewal.failure is not None:
-            raise renewal.failure
-        assert renewal.login is not None
-        return renewal.login
+        from pycodex.supervisor.auth.unbroken import unbroken
+
+        async def renew() -> StoredLogin:
+            async with self._renewing, kept_out(self.codex_home, _LOCK_NAME, patience_s=_LOCK_S):
+                return await self._renewed_alone(kind, used)
+
+        return await unbroken(self._spawn, renew)
 
     async def save(self, kind: str, document: Json) -> None:
         """Keep a new login; whatever was known of the old one counts no more. Raises UserFacing."""
@@ -139,27 +134,9 @@ class LoginKeeper:
             self.external = newer
             return newer
 
-    async def _renew(self, renewal: "_Renewal") -> None:
-        from pycodex.supervisor.auth.oauth import RefreshFailed
-
-        failure: UserFacing = RefreshFailed(f"Failed to refresh token: no answer within {RENEWAL_S:g} seconds")
-        try:
-            # Not to be broken off: the old refresh token may be used up already.
-            with trio.CancelScope(shield=True, deadline=trio.current_time() + RENEWAL_S):
-                async with self._renewing, _kept_out(self.codex_home):
-                    renewal.login = await self._renewed_alone(renewal.kind, renewal.used)
-        except UserFacing as error:
-            failure = error
-        except Exception as error:
-            # A bug; it must not end all threads.
-            logger.exception("the renewal of a login failed")
-            failure = RefreshFailed(f"Failed to refresh token: unexpected {type(error).__name__}")
-        finally:
-            renewal.failure = None if renewal.login is not None else failure
-            renewal.over.set()
-
     async def _renewed_alone(self, kind: str, used: StoredLogin) -> StoredLogin:
-        from pycodex.supervisor.auth.oauth import REFUSED, LoginRefused, refreshed_tokens
+        from pycodex.supervisor.auth.grants import LoginRefused
+        from pycodex.supervisor.auth.oauth import REFUSED, refreshed_tokens
 
         login = _same_account(await self.stored(kind), used)
         if login.access_token != used.access_token:
@@ -184,32 +161,25 @@ class LoginKeeper:
         from pycodex.supervisor.auth.stores import check_document
 
         store = self._store(kind)
-        document = check_document(await trio.to_thread.run_sync(store.load))
-        _same_account(login_in(document, store.place), used)
-        new = {name: getattr(tokens, name) for name in ("id_token", "access_token", "refresh_token")}
-        document["tokens"] = {**document["tokens"], **{name: value for name, value in new.items() if value is not None}}
-        document["last_refresh"] = time_now()
-        await trio.to_thread.run_sync(store.save, document)
+        named = {name: getattr(tokens, name) for name in ("id_token", "access_token", "refresh_token")}
+        new = {name: value for name, value in named.items() if value is not None}
+
+        def edited(stored: Json | None) -> Json:
+            document = check_document(stored)
+            _same_account(login_in(document, store.place), used)
+            return {**document, "tokens": {**document["tokens"], **new}, "last_refresh": time_now()}
+
+        document = await trio.to_thread.run_sync(store.change, edited)
         self._seen = login_in(document, store.place)
         assert self._seen is not None
         return self._seen
 
 
-class _Renewal:
-    """What came of it, once it is over."""
-
-    def __init__(self, kind: str, used: StoredLogin) -> None:
-        self.kind = kind
-        self.used = used
-        self.over = trio.Event()
-        self.login: StoredLogin | None = None
-        self.failure: UserFacing | None = None
-
-
 def _same_account(login: StoredLogin | None, used: StoredLogin) -> StoredLogin:
     """Nobody goes on as somebody else. Raises LoginRefused."""
     if login is None or login.access_token is None or login.account_id != used.account_id:
-        from pycodex.supervisor.auth.oauth import OTHER_ACCOUNT, LoginRefused
+        from pycodex.supervisor.auth.grants import LoginRefused
+        from pycodex.supervisor.auth.oauth import OTHER_ACCOUNT
 
         raise LoginRefused(OTHER_ACCOUNT)
     return login
@@ -234,37 +204,3 @@ def time_now() -> str:
     from datetime import UTC, datetime
 
     return datetime.now(UTC).isoformat().replace("+00:00", "Z")
-
-
-@asynccontextmanager
-async def _kept_out(codex_home: str) -> AsyncIterator[None]:
-    """Other processes of ours, while this one renews. Where no lock can be had, looking again must do."""
-    descriptor = None
-    with suppress(OSError):
-        path = os.path.join(codex_home, _LOCK_NAME)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        if descriptor is not None:
-            await _locked(descriptor)
-        yield
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
-
-
-async def _locked(descriptor: int) -> None:
-    """Until the process that has it is done; one that hangs is not waited for longer than it may take itself."""
-    try:
-        import fcntl
-    except ImportError:
-        return
-    with trio.move_on_after(RENEWAL_S / 2):
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                await trio.sleep(_LOCK_POLL_S)
-            except OSError:
-                return
-            else:
-                return

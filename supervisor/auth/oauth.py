@@ -3,20 +3,24 @@
 Owns the addresses, the parameters and the texts of refusals; keeps nothing. No error repeats a secret that was sent.
 """
 
-import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from pycodex.protocol.errors import UserFacing
-from pycodex.supervisor.auth.web import Send, WebAnswer, form_request, json_request
+from pycodex.supervisor.auth.grants import (
+    LoginFailed,
+    LoginRefused,
+    RefreshFailed,
+    code_in,
+    reason_in,
+    token_in,
+    without_secrets,
+)
+from pycodex.supervisor.auth.web import Send, form_request, json_request
 
 CLIENT_ID = "app_EMoamEEZ73f0CkXaXp7hrann"
 ISSUER = "https://auth.openai.com"
 REFRESH_URL_VARIABLE = "CODEX_REFRESH_TOKEN_URL_OVERRIDE"
 _SCOPE = "openid profile email offline_access api.connectors.read api.connectors.invoke"
-_MOST_TOLD = 500
 
 _NOT_REFRESHED = "Your access token could not be refreshed"
 _SIGN_IN = "Please log out and sign in again."
@@ -31,18 +35,6 @@ OTHER_ACCOUNT = (
 )
 
 
-class LoginFailed(UserFacing):
-    """A login that did not come about."""
-
-
-class LoginRefused(UserFacing):
-    """The login is of no use any more: only a new one helps."""
-
-
-class RefreshFailed(UserFacing):
-    """There are no new tokens for now."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
     """After a refresh only those that are new."""
@@ -50,27 +42,6 @@ class Tokens:
     id_token: str | None = field(default=None, repr=False)
     access_token: str | None = field(default=None, repr=False)
     refresh_token: str | None = field(default=None, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Pkce:
-    """Proves to the issuer that whoever has the code is who asked for it."""
-
-    verifier: str = field(repr=False)
-    challenge: str
-
-
-def new_pkce() -> Pkce:
-    import hashlib
-
-    verifier = url_safe(os.urandom(64))
-    return Pkce(verifier, url_safe(hashlib.sha256(verifier.encode("ascii")).digest()))
-
-
-def url_safe(data: bytes) -> str:
-    import base64
-
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,10 +87,10 @@ async def tokens_for_code(send: Send, issuer: str, *, code: str, redirect_uri: s
     }
     answer = await send(form_request(f"{issuer}/oauth/token", fields))
     if not answer.is_good:
-        reason = without_secrets(_reason_in(answer.text), code, verifier)
+        reason = without_secrets(reason_in(answer.text), code, verifier)
         raise LoginFailed(f"token endpoint returned status {answer.status_text}: {reason}")
-    found = _object_in(answer)
-    tokens = Tokens(**{name: _token(found, name) for name in ("id_token", "access_token", "refresh_token")})
+    found = answer.fields
+    tokens = Tokens(**{name: token_in(found, name) for name in ("id_token", "access_token", "refresh_token")})
     if None in (tokens.id_token, tokens.access_token, tokens.refresh_token):
         raise LoginFailed("the token endpoint did not send all of id_token, access_token and refresh_token")
     return tokens
@@ -140,7 +111,7 @@ async def api_key_for(send: Send, issuer: str, id_token: str) -> str | None:
         answer = await send(form_request(f"{issuer}/oauth/token", fields))
     except Unreachable:
         return None
-    return _token(_object_in(answer), "access_token") if answer.is_good else None
+    return token_in(answer.fields, "access_token") if answer.is_good else None
 
 
 async def refreshed_tokens(send: Send, env: Mapping[str, str], refresh_token: str) -> Tokens:
@@ -154,60 +125,12 @@ async def refreshed_tokens(send: Send, env: Mapping[str, str], refresh_token: st
     except Unreachable as error:
         raise RefreshFailed(f"Failed to refresh token: {error}") from error
     if answer.status == 401:
-        raise LoginRefused(_REFUSALS.get((_code_in(answer.text) or "").lower(), REFUSED))
+        raise LoginRefused(_REFUSALS.get((code_in(answer.text) or "").lower(), REFUSED))
     if not answer.is_good:
-        reason = without_secrets(_reason_in(answer.text), refresh_token)
+        reason = without_secrets(reason_in(answer.text), refresh_token)
         raise RefreshFailed(f"Failed to refresh token: {answer.status_text}: {reason}")
-    found = _object_in(answer)
-    tokens = Tokens(**{name: _token(found, name) for name in ("id_token", "access_token", "refresh_token")})
+    found = answer.fields
+    tokens = Tokens(**{name: token_in(found, name) for name in ("id_token", "access_token", "refresh_token")})
     if tokens.access_token is None:
         raise RefreshFailed("Failed to refresh token: the answer holds no access token")
     return tokens
-
-
-def without_secrets(text: str, *secrets: str) -> str:
-    """Servers repeat what they were sent."""
-    for secret in secrets:
-        text = text.replace(secret, "***") if secret else text
-    return text
-
-
-def _object_in(answer: WebAnswer) -> Mapping[str, Any]:
-    parsed = _parsed(answer.text)
-    return parsed if isinstance(parsed, dict) else {}
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _token(found: Mapping[str, Any], name: str) -> str | None:
-    """Only what can be sent in a header again."""
-    value = found.get(name)
-    is_token = isinstance(value, str) and value.isascii() and value.isprintable() and value.strip()
-    return value if is_token else None
-
-
-def _code_in(text: str) -> str | None:
-    parsed = _parsed(text)
-    if not isinstance(parsed, dict):
-        return None
-    error = parsed.get("error")
-    code = error.get("code") if isinstance(error, dict) else error
-    code = parsed.get("code") if not isinstance(code, str) else code
-    return code if isinstance(code, str) else None
-
-
-def _reason_in(text: str) -> str:
-    """One line: the description, else the message, else the code, else the body itself."""
-    parsed = _parsed(text)
-    found = parsed if isinstance(parsed, dict) else {}
-    error = found.get("error")
-    nested = error.get("message") if isinstance(error, dict) else None
-    for candidate in (found.get("error_description"), nested, _code_in(text), text):
-        if isinstance(candidate, str) and candidate.strip():
-            return " ".join(candidate.split())[:_MOST_TOLD]
-    return "unknown error"

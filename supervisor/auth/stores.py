@@ -1,20 +1,23 @@
 """Where a login is kept: a file, the system's keyring, the keyring or else the file, or this process alone.
 
-Owns what each place does on loading, saving and removing; what is in a login is `auth_file`'s business. Everything here
-may block for a while: call it in a thread.
+Owns what each place does on loading, saving and removing, and that one process at a time changes what is there; what is
+in a login is `auth_file`'s business. Everything here may block for a while: call it in a thread.
 """
 
 import json
 import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from pycodex.protocol.errors import UserFacing
+from pycodex.supervisor.auth import secret_file
 from pycodex.supervisor.auth.auth_file import (
     FILE_NAME,
     Json,
     parsed_document,
     read_document,
-    remove_document,
     write_document,
 )
 
@@ -23,9 +26,12 @@ KEYRING = "keyring"
 AUTO = "auto"
 EPHEMERAL = "ephemeral"
 _SERVICE = "Codex Auth"
+_OTHERS_S = 5.0
+"""How long others are waited for. A keyring may take longer; then the last one counts."""
+_POLL_S = 0.01
 
 
-class Store(Protocol):
+class Place(Protocol):
     @property
     def place(self) -> str:
         """For errors."""
@@ -42,8 +48,72 @@ class Store(Protocol):
         ...
 
 
+class Store:
+    """A place, and who may change what is there: each change is whole before the next one begins."""
+
+    def __init__(self, kept_at: Place, codex_home: str) -> None:
+        self._kept_at = kept_at
+        self._codex_home = codex_home
+
+    @property
+    def place(self) -> str:
+        return self._kept_at.place
+
+    def load(self) -> Json | None:
+        return self._kept_at.load()
+
+    def save(self, stored: Json) -> None:
+        with _others_kept_out(self._codex_home):
+            self._kept_at.save(stored)
+
+    def remove(self) -> bool:
+        with _others_kept_out(self._codex_home):
+            return self._kept_at.remove()
+
+    def change(self, edited: Callable[[Json | None], Json]) -> Json:
+        """Save what `edited` makes of what is there; nobody logs in or out in between."""
+        with _others_kept_out(self._codex_home):
+            stored = edited(self._kept_at.load())
+            self._kept_at.save(stored)
+        return stored
+
+
+@contextmanager
+def _others_kept_out(codex_home: str) -> Iterator[None]:
+    """By a lock on the directory, which leaves no file. Where none can be had, it is done without."""
+    try:
+        descriptor = os.open(codex_home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        yield
+        return
+    try:
+        _lock(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    import fcntl
+
+    deadline = time.monotonic() + _OTHERS_S
+    while time.monotonic() < deadline:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_POLL_S)
+        except OSError:
+            return
+        else:
+            return
+
+
 def store_of(kind: str, codex_home: str, memory: dict[str, Json]) -> Store:
     """`kind` is a value of `cli_auth_credentials_store`; `memory` belongs to the process."""
+    return Store(_place_of(kind, codex_home, memory), codex_home)
+
+
+def _place_of(kind: str, codex_home: str, memory: dict[str, Json]) -> Place:
     path = os.path.join(codex_home, FILE_NAME)
     if kind == KEYRING:
         return KeyringStore(codex_home)
@@ -65,7 +135,7 @@ class FileStore:
         write_document(self.place, stored)
 
     def remove(self) -> bool:
-        return remove_document(self.place)
+        return secret_file.remove(self.place)
 
 
 class MemoryStore:
@@ -151,7 +221,8 @@ class AutoStore:
 def check_document(document: Json | None) -> Json:
     """What is to be changed must be there still. Raises LoginRefused."""
     if document is None or not isinstance(document.get("tokens"), dict):
-        from pycodex.supervisor.auth.oauth import OTHER_ACCOUNT, LoginRefused
+        from pycodex.supervisor.auth.grants import LoginRefused
+        from pycodex.supervisor.auth.oauth import OTHER_ACCOUNT
 
         raise LoginRefused(OTHER_ACCOUNT)
     return document

@@ -17,9 +17,10 @@ from pycodex.supervisor.cli.options import (
 from pycodex.supervisor.cli.terminal import say
 
 LISTEN = Flag("--listen", value="URL")
+STDIO = Flag("--stdio")
 SESSION_SOURCE = Flag("--session-source", value="SOURCE")
 ANALYTICS = Flag("--analytics-default-enabled")
-_FLAGS = (LISTEN, SESSION_SOURCE, ANALYTICS, CONFIG, ENABLE, DISABLE)
+_FLAGS = (LISTEN, STDIO, SESSION_SOURCE, ANALYTICS, CONFIG, ENABLE, DISABLE)
 _USAGE = "pycodex app-server [OPTIONS] [COMMAND]"
 _SCHEMA_COMMANDS = {
     "generate-ts": "Write the types of all messages for TypeScript",
@@ -41,6 +42,7 @@ Commands:
 
 Options:
       --listen <URL>             Where clients come from: stdio://, unix://PATH or ws://IP:PORT [default: stdio://]
+      --stdio                    The same as --listen stdio://
       --session-source <SOURCE>  What threads are said to come from [default: vscode]
       --analytics-default-enabled
                                  Accepted, and without effect
@@ -58,6 +60,8 @@ def run(argv: list[str], overrides: list[str]) -> int:
         return 0
     if scanned.rest:
         return _subcommand(scanned.rest)
+    if scanned.has(STDIO.key) and scanned.has(LISTEN.key):
+        raise bad_usage(f"the argument '{STDIO.shown}' cannot be used with '{LISTEN.shown}'", usage=_USAGE)
     from pycodex.supervisor.frontends.app_server.run import AppServerRequest, run_app_server
 
     request = AppServerRequest(

@@ -104,6 +104,9 @@ class Config:
     web_search_options: Mapping[str, Any]
     """The table `[tools.web_search]`."""
     mcp_servers: "Mapping[str, McpServer]"
+    mcp_oauth_callback_port: int | None
+    """Where a browser comes back to after the login to a server; None: any."""
+    mcp_oauth_callback_url: str | None
     """By name, sorted; also those that are disabled."""
     features: frozenset[str]
     agents_max_threads: int

@@ -5,6 +5,7 @@ the layers and the name of a profile; gives rows of plain text with secrets mask
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -25,6 +26,8 @@ MASK = "*****"
 _SECRET_KEYS = frozenset(("experimental_bearer_token", "bearer_token"))
 _SECRET_TABLES = frozenset(("env", "http_headers", "headers", "query_params", "set"))
 _SECRET_WORDS = ("token", "secret", "password", "api_key", "apikey")
+# Who asks, and what is asked for: either may be a key.
+_URL_SECRETS = re.compile(r"(?<=://)[^/?#\s]+(?=@)|(?<=\?)[^#\s]+")
 _LONGEST = 72
 
 Path = tuple[str, ...]
@@ -172,8 +175,11 @@ def _text(value: Any, path: Path) -> str:
     if isinstance(value, dict):
         pairs = (f"{_word(key)} = {_text(item, (*path, key))}" for key, item in value.items())
         return f"{{ {', '.join(pairs)} }}" if value else "{}"
-    if isinstance(value, str | bool | int | float):
-        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        shown = _URL_SECRETS.sub(MASK, value) if "://" in value else value
+        return json.dumps(shown, ensure_ascii=False)
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
     return str(value)
 
 

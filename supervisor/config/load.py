@@ -105,6 +105,8 @@ class _Choice:
             "web_search_options": self._web_search_options(),
             "shell_environment_policy": policy_from(self.said("shell_environment_policy") or {}),
             "mcp_servers": self._mcp_servers(),
+            "mcp_oauth_callback_port": self.said("mcp_oauth_callback_port"),
+            "mcp_oauth_callback_url": (self.said("mcp_oauth_callback_url") or "").strip() or None,
         }
 
     def _mcp_servers(self) -> "dict[str, McpServer]":
@@ -113,7 +115,12 @@ class _Choice:
             return {}
         from pycodex.supervisor.config.mcp_servers import mcp_servers
 
-        return mcp_servers(tables, allowed=self.demanded.mcp_servers, allowed_by=self.demanded.source)
+        return mcp_servers(
+            tables,
+            allowed=self.demanded.mcp_servers,
+            allowed_by=self.demanded.source,
+            credentials_store=self.said("mcp_oauth_credentials_store"),
+        )
 
     def _permissions(self) -> Permissions:
         roots = [anchored(path, self.cwd, self.env) for path in self.flags.add_dirs]

@@ -5,7 +5,7 @@ schema; knows neither how a server is started nor what it says.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 STARTUP_TIMEOUT_S = 10.0
@@ -35,6 +35,8 @@ class HttpServer:
     """Headers whose values are in the environment, by the names of the variables."""
     scopes: tuple[str, ...] = ()
     oauth_resource: str | None = None
+    credentials_store: str = "auto"
+    """Where the login to it is kept: `auto`, `file` or `keyring`."""
 
     @property
     def has_token(self) -> bool:
@@ -65,10 +67,21 @@ class McpServer:
 
 
 def mcp_servers(
-    tables: Mapping[str, Mapping[str, Any]], *, allowed: Mapping[str, Any] | None = None, allowed_by: str = ""
+    tables: Mapping[str, Mapping[str, Any]],
+    *,
+    allowed: Mapping[str, Any] | None = None,
+    allowed_by: str = "",
+    credentials_store: str = "auto",
 ) -> dict[str, McpServer]:
     """By name, sorted. `allowed` is what an administrator demands, from the file `allowed_by`; None: nothing."""
-    return {name: _server(name, tables[name], allowed, allowed_by) for name in sorted(tables)}
+    servers = (_server(name, tables[name], allowed, allowed_by) for name in sorted(tables))
+    return {server.name: _with_store(server, credentials_store) for server in servers}
+
+
+def _with_store(server: McpServer, kind: str) -> McpServer:
+    if not isinstance(server.transport, HttpServer):
+        return server
+    return replace(server, transport=replace(server.transport, credentials_store=kind))
 
 
 def _server(name: str, table: Mapping[str, Any], allowed: Mapping[str, Any] | None, allowed_by: str) -> McpServer:

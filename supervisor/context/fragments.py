@@ -17,6 +17,7 @@ from pycodex.supervisor.context.environment import environment_context
 from pycodex.supervisor.context.instructions import base_instructions, personality_text, spoken_personality
 from pycodex.supervisor.context.permissions_section import approval_terms, permissions_section
 from pycodex.supervisor.prompts import load
+from pycodex.supervisor.text.enclosed import enclosed
 
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item
@@ -92,7 +93,8 @@ def turn_aborted_marker() -> "Item":
 
 
 def user_shell_section(command: str, *, exit_code: int, seconds: float, output: str) -> str:
-    """A command that the person typed, and what came of it."""
+    """A command that the person typed, and what came of it. What a program prints does not speak for the person."""
+    output = enclosed(output, "result", "user_shell_command")
     result = f"Exit code: {exit_code}\nDuration: {seconds:.4f} seconds\nOutput:\n{output}"
     return (
         f"<user_shell_command>\n<command>\n{command}\n</command>\n<result>\n{result}\n</result>\n</user_shell_command>"

@@ -78,12 +78,13 @@ class History:
     def drop_oldest(self, most_tokens: "int | None") -> int:
         """Let go of the oldest items, and of the other halves of their calls, until the rest may fit.
 
-        At least one item goes, unless it is the last; gives how many went.
+        At least an eighth of them goes, or one, unless it is the last: whoever has to ask again comes to an end soon.
+        Gives how many went.
         """
         costs = [estimate_item_tokens(item) for item in self._items]
         left = sum(costs)
-        first = 0
-        while first + 1 < len(costs) and (first == 0 or (most_tokens is not None and left > most_tokens)):
+        first, least = 0, max(1, len(costs) // 8)
+        while first + 1 < len(costs) and (first < least or (most_tokens is not None and left > most_tokens)):
             left -= costs[first]
             first += 1
         gone = {call_id for item in self._items[:first] if (call_id := call_id_of(item)) is not None}

@@ -5,24 +5,35 @@ questions of the server are answered. Everything that a server says is untrusted
 """
 
 import logging
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
+from pycodex.protocol.jsonrpc import encode
 from pycodex.supervisor.config.mcp_servers import McpServer, StdioServer
 from pycodex.supervisor.mcp.failures import ConnectionLost, McpFailure, RpcFailure, TimedOut
-from pycodex.supervisor.mcp.link import Json, Link
+from pycodex.supervisor.mcp.link import MOST_MESSAGE_BYTES, Json, Link
 from pycodex.supervisor.mcp.names import server_name_problem
-from pycodex.supervisor.mcp.peer import METHOD_NOT_FOUND, Peer
+from pycodex.supervisor.mcp.peer import INVALID_PARAMS, METHOD_NOT_FOUND, Peer
+
+if TYPE_CHECKING:
+    from pycodex.supervisor.mcp.logins import McpLogins
 
 PROTOCOL_VERSION = "2025-06-18"
 CLIENT_INFO = {"name": "codex-mcp-client", "title": "Codex", "version": "0.116.0"}
 MOST_PAGES = 64
 MOST_LISTED = 4096
 """Tools, resources or templates of one server."""
+MOST_LISTED_BYTES = MOST_MESSAGE_BYTES
+"""After so much of a list no further page is asked for."""
+MOST_TOOL_NAME_CHARS = 256
+MOST_QUESTION_BYTES = 256 << 10
+BETWEEN_QUESTIONS_S = 1.0
+"""Nobody answers faster; a server that asks and withdraws all the time is not relayed faster either."""
 DECLINED: Json = {"action": "decline"}
 UNEXPECTED = "Unexpected response type"
 _TOOL_FIELDS: Mapping[str, type | tuple[type, ...]] = {
@@ -88,17 +99,28 @@ class McpClient:
         return _page(result, "contents")[0]
 
     async def whole_list(self, method: str, key: str, *, timeout_s: float) -> list[Json]:
-        """Page after page, as far as that is reasonable."""
+        """Page after page, as far as that is reasonable, and all of them in the given time."""
+        with self._peer.patience.limit(timeout_s):
+            return await self._pages(method, key)
+        raise TimedOut(f"awaiting {method}", timeout_s)
+
+    async def _pages(self, method: str, key: str) -> list[Json]:
         found: list[Json] = []
+        found_bytes = 0
         cursor: str | None = None
         for _ in range(MOST_PAGES):
-            params = {} if cursor is None else {"cursor": cursor}
-            items, following = _page(await self._peer.request(method, params, timeout_s=timeout_s), key)
+            items, following = _page(
+                await self._peer.request(method, {} if cursor is None else {"cursor": cursor}), key
+            )
             found += items
             if following is None or following == cursor or len(found) >= MOST_LISTED:
-                return found[:MOST_LISTED]
+                break
+            found_bytes += len(encode({key: items}))
+            if found_bytes > MOST_LISTED_BYTES:
+                logger.warning("MCP server %s: its %s are too many to be listed", self.server.name, key)
+                break
             cursor = following
-        return found
+        return found[:MOST_LISTED]
 
     async def load_tools(self, *, declared: bool) -> None:
         """All pages of them in the time that a start may take."""
@@ -128,25 +150,30 @@ def _page(result: object, key: str) -> tuple[list[Json], str | None]:
 
 def _tool(spec: Json, server: str) -> McpTool | None:
     name, schema = spec.get("name"), spec.get("inputSchema")
-    if not isinstance(name, str) or not name or not isinstance(schema, dict):
+    if not isinstance(name, str) or not _is_showable(name) or not isinstance(schema, dict):
         logger.warning("MCP server %s: a tool without a name or a schema is left out", server)
         return None
     others = {key: spec[key] for key, kind in _TOOL_FIELDS.items() if isinstance(spec.get(key), kind)}
     return McpTool({"name": name, "inputSchema": schema, **others})
 
 
+def _is_showable(name: str) -> bool:
+    """People are asked about tools by their names: they must see the whole of one, and nothing else."""
+    return 0 < len(name) <= MOST_TOOL_NAME_CHARS and name.isprintable()
+
+
 @asynccontextmanager
 async def connected(
-    server: McpServer, *, env: Mapping[str, str], elicit: Elicit | None = None
+    server: McpServer, *, env: Mapping[str, str], elicit: Elicit | None = None, logins: "McpLogins | None" = None
 ) -> AsyncIterator[McpClient]:
     """A server for the time of the block; afterwards nothing of it is left. Raises McpFailure if it does not start.
 
-    Without `elicit` every question of the server's is declined.
+    Without `elicit` every question of the server's is declined; without `logins` nobody is logged in.
     """
     problem = server_name_problem(server.name)
     if problem is not None:
         raise McpFailure(problem)
-    link = _link(server, env)
+    link = _link(server, env, logins)
     asked = _Asked(server.name, elicit)
     peer = asked.peer = Peer(server.name, link, asked.serve)
     raised: BaseException | None = None
@@ -161,14 +188,18 @@ async def connected(
         raise raised
 
 
-def _link(server: McpServer, env: Mapping[str, str]) -> Link:
+def _link(server: McpServer, env: Mapping[str, str], logins: "McpLogins | None") -> Link:
     if isinstance(server.transport, StdioServer):
         from pycodex.supervisor.mcp.stdio import StdioLink
 
         return StdioLink(server.name, server.transport, env)
     from pycodex.supervisor.mcp.http import HttpLink
 
-    return HttpLink(server.name, server.transport, env)
+    if logins is None or server.transport.has_token:
+        return HttpLink(server.name, server.transport, env)
+    from pycodex.supervisor.mcp.logins import ServerLogin
+
+    return HttpLink(server.name, server.transport, env, ServerLogin(logins, server.name, server.transport))
 
 
 async def _started(client: McpClient, link: Link, peer: Peer, nursery: trio.Nursery) -> McpClient:
@@ -216,13 +247,21 @@ class _Asked:
     def __init__(self, name: str, elicit: Elicit | None) -> None:
         self._name = name
         self._elicit = elicit
+        self._asking = trio.Lock()
+        self._next_question_at = -math.inf
 
     async def serve(self, method: str, params: Any) -> Json:
         if method == "ping":
             return {}
         if method == "elicitation/create" and isinstance(params, dict):
-            if self._elicit is None:
-                return DECLINED
-            with self.peer.patience.paused():
-                return await self._elicit(self._name, params)
+            return DECLINED if self._elicit is None else await self._relayed(self._elicit, params)
         raise RpcFailure(METHOD_NOT_FOUND, method)
+
+    async def _relayed(self, elicit: Elicit, params: Json) -> Json:
+        if len(encode(params)) > MOST_QUESTION_BYTES:
+            raise RpcFailure(INVALID_PARAMS, "the question is too long for a person")
+        async with self._asking:
+            await trio.sleep_until(self._next_question_at)
+            self._next_question_at = trio.current_time() + BETWEEN_QUESTIONS_S
+        with self.peer.patience.paused():
+            return await elicit(self._name, params)

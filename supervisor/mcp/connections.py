@@ -14,6 +14,7 @@ import trio
 from pycodex.supervisor.config.mcp_servers import McpServer
 from pycodex.supervisor.mcp.client import Elicit, McpClient, McpTool, connected
 from pycodex.supervisor.mcp.failures import McpFailure, NotLoggedIn, TimedOut
+from pycodex.supervisor.mcp.logins import McpLogins
 from pycodex.supervisor.mcp.names import by_qualified_name
 
 STARTING = "starting"
@@ -63,12 +64,14 @@ class McpConnections:
         tell: Callable[[StartState], None],
         tell_all: Callable[[list[StartState]], None],
         elicit: Elicit | None = None,
+        logins: McpLogins | None = None,
     ) -> None:
         self._env = env
         self._start_soon = start_soon
         self._tell = tell
         self._tell_all = tell_all
         self._elicit = elicit
+        self._logins = logins
         self._kept: dict[str, _Kept] = {}
         self._all_settled = trio.Event()
         self._successors: Mapping[str, McpServer] | None = None
@@ -177,7 +180,7 @@ class McpConnections:
     async def _live(self, kept: _Kept) -> None:
         name = kept.server.name
         try:
-            async with connected(kept.server, env=self._env, elicit=self._elicit) as client:
+            async with connected(kept.server, env=self._env, elicit=self._elicit, logins=self._logins) as client:
                 kept.client = client
                 self._settle(kept, StartState(server=name, state=READY))
                 await client.gone.wait()

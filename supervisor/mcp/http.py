@@ -6,16 +6,21 @@ message is passed over. Texts about failures name the place without what may be 
 
 import logging
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import trio
 
+from pycodex.protocol.errors import UserFacing
 from pycodex.protocol.jsonrpc import Response, decode, encode
 from pycodex.supervisor.config.mcp_servers import HttpServer
 from pycodex.supervisor.mcp.failures import MOST_TOLD_CHARS, ConnectionLost, McpFailure, NotLoggedIn
 from pycodex.supervisor.mcp.link import MOST_MESSAGE_BYTES, MOST_WAITING_MESSAGES, Incoming, Json, Undelivered
-from pycodex.supervisor.net.http import Answer, Http, NetworkFailure, open_http
+from pycodex.supervisor.net.http import Answer, Headers, Http, NetworkFailure, open_http
 from pycodex.supervisor.net.sse import EventTooLarge, SseDecoder
+
+if TYPE_CHECKING:
+    from pycodex.supervisor.mcp.logins import ServerLogin
 
 ACCEPT = "text/event-stream, application/json"
 MOST_OPEN_POSTS = 64
@@ -24,6 +29,8 @@ LAST_WORDS_S = 2.0
 SHORTEST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 30.0
 MOST_SESSION_ID_CHARS = 1024
+LEAST_SECRET_CHARS = 6
+"""What is shorter may stand in any text."""
 _UNAUTHORISED = 401
 _NOT_FOUND = 404
 _STREAM = "text/event-stream"
@@ -60,11 +67,15 @@ class HttpLink:
     _http: Http
     _nursery: trio.Nursery
 
-    def __init__(self, name: str, server: HttpServer, env: Mapping[str, str]) -> None:
+    def __init__(
+        self, name: str, server: HttpServer, env: Mapping[str, str], login: "ServerLogin | None" = None
+    ) -> None:
+        """`login` is who we are there, where the configuration does not say it."""
         self._name = name
         self._url = server.url
         self._server = server
         self._env = env
+        self._login = login
         self._headers: dict[str, str] = {}
         self._session_id: str | None = None
         self._is_over = False
@@ -74,6 +85,8 @@ class HttpLink:
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         self._headers = sent_headers(self._name, self._server, self._env)
+        if self._login is not None:
+            await self._load(self._login)
         async with open_http(self._env) as self._http:
             try:
                 async with trio.open_nursery() as self._nursery:
@@ -122,13 +135,33 @@ class HttpLink:
         except McpFailure as failure:
             logger.debug("MCP server %s: %s", self._name, failure)
 
+    async def _load(self, login: "ServerLogin") -> None:
+        try:
+            await login.load()
+        except UserFacing as error:
+            raise McpFailure(str(error)) from None
+
     async def _post(self, message: Json) -> Answer:
         async with self._posts:
-            headers = [("accept", ACCEPT), ("content-type", "application/json"), *self._all_headers()]
-            return await self._http.post(self._url, headers, encode(message))
+            headers = [("accept", ACCEPT), ("content-type", "application/json")]
+            return await self._known("POST", headers, encode(message))
 
-    def _all_headers(self) -> Iterator[tuple[str, str]]:
+    async def _known(self, method: str, headers: Headers, body: bytes | None) -> Answer:
+        """Sends it with what the server knows us by; with newer tokens once more if it does not take them."""
+        token = None if self._login is None else await self._login.token()
+        answer = await self._http.send(method, self._url, [*headers, *self._all_headers(token)], body)
+        if answer.status != _UNAUTHORISED or self._login is None or token is None:
+            return answer
+        newer = await self._login.token_after(token)
+        if newer is None:
+            return answer
+        await answer.drop()
+        return await self._http.send(method, self._url, [*headers, *self._all_headers(newer)], body)
+
+    def _all_headers(self, token: str | None) -> Iterator[tuple[str, str]]:
         yield from self._headers.items()
+        if token is not None:
+            yield "Authorization", f"Bearer {token}"
         if self._session_id is not None:
             yield "mcp-session-id", self._session_id
 
@@ -174,7 +207,7 @@ class HttpLink:
         if answer.status == _NOT_FOUND and self._session_id is not None:
             raise _SessionEnded("the server has ended the session")
         if not 200 <= answer.status < 300:
-            said = await answer.text(most_bytes=MOST_TOLD_CHARS, seconds=LAST_WORDS_S)
+            said = _hidden(await answer.text(most_bytes=MOST_TOLD_CHARS, seconds=LAST_WORDS_S), self._headers)
             raise McpFailure(f"unexpected status {answer.status} of {shown_url(self._url)}: {said}".rstrip(": "))
 
     async def _take_events(self, answer: Answer, *, until: int | None) -> None:
@@ -195,6 +228,7 @@ class HttpLink:
         message = decode(data)
         if message is None:
             logger.debug("MCP server %s: something that is no message", self._name)
+            await trio.lowlevel.checkpoint()
             return None
         await self._inlet.send(message)
         return message.id if isinstance(message, Response) else None
@@ -204,7 +238,7 @@ class HttpLink:
         pause_s = SHORTEST_PAUSE_S
         while True:
             try:
-                answer = await self._http.send("GET", self._url, [("accept", _STREAM), *self._all_headers()], None)
+                answer = await self._known("GET", [("accept", _STREAM)], None)
                 if not 200 <= answer.status < 300 or _STREAM not in answer.headers.get("content-type", ""):
                     await answer.drop()
                     return
@@ -223,13 +257,24 @@ class HttpLink:
             return
         with trio.CancelScope(shield=True, deadline=trio.current_time() + LAST_WORDS_S):
             try:
-                answer = await self._http.send("DELETE", self._url, list(self._all_headers()), None)
+                # Nothing is renewed for this.
+                token = None if self._login is None else self._login.last_token
+                answer = await self._http.send("DELETE", self._url, list(self._all_headers(token)), None)
                 await answer.drop()
             except NetworkFailure as failure:
                 logger.debug("MCP server %s: its session was not ended: %s", self._name, failure)
 
     def _unsent(self, failure: NetworkFailure) -> str:
         return f"error sending request for url ({shown_url(self._url)}): {failure.reason}"
+
+
+def _hidden(text: str, headers: Mapping[str, str]) -> str:
+    """Servers repeat what they were sent, and what they say is told to models."""
+    for value in headers.values():
+        secret = value.strip().removeprefix("Bearer ")
+        if len(secret) >= LEAST_SECRET_CHARS:
+            text = text.replace(secret, "***")
+    return text
 
 
 def _is_session_id(text: str) -> bool:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MOST_SERVED = 16
 """Requests of the server's that are answered at the same time."""
 METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 _BUSY = -32000
 

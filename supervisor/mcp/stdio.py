@@ -190,11 +190,13 @@ class StdioLink:
         lines = Lines(MOST_MESSAGE_BYTES)
         async for block in stdout:
             for line in lines.feed(bytes(block)):
-                message = decode(line)
+                message = decode(line) if line else None
                 if message is not None:
                     await self._inlet.send(message)
-                elif line.strip():
+                else:
                     logger.debug("MCP server %s: a line that is no message", self._name)
+                    # Whoever prints nothing else must not keep the others waiting.
+                    await trio.lowlevel.checkpoint()
             if lines.has_skipped:
                 text = f"the server sent a message of more than {MOST_MESSAGE_BYTES} bytes"
                 logger.warning("MCP server %s: %s", self._name, text)
@@ -214,6 +216,7 @@ class StdioLink:
         async for block in stderr:
             for line in lines.feed(bytes(block)):
                 logger.info("MCP server %s says: %s", self._name, line.decode("utf-8", "replace"))
+                await trio.lowlevel.checkpoint()
 
 
 def _reason(number: int, text: str) -> str:

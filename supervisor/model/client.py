@@ -51,6 +51,7 @@ class ModelClient:
         self._credentials = credentials
         self._identity = identity
         self._thread_id = thread_id
+        self._lane = http.lane()
         self._encoder = BodyEncoder(provider)
 
     def turn(self, metadata: Callable[[], str | None]) -> "ResponsesTurn":
@@ -85,7 +86,7 @@ class ModelClient:
 
     async def _token_instead(self, refused: Token) -> Token | None:
         """A newer one of the same ChatGPT login."""
-        from pycodex.supervisor.auth.oauth import RefreshFailed
+        from pycodex.supervisor.auth.grants import RefreshFailed
 
         try:
             return await self._credentials.after_refusal(refused)
@@ -117,7 +118,7 @@ class ModelClient:
         answer = None
         try:
             with trio.move_on_after(self.idle_s):
-                answer = await self._http.post(url, headers, body)
+                answer = await self._http.post(url, headers, body, lane=self._lane)
         except NetworkFailure as error:
             reason = f"error sending request for url ({url}): {error.reason}"
             failure = ModelFailure(reason, retryable=False) if error.is_permanent else stream_broke(reason)

@@ -7,6 +7,7 @@ Built on httpcore, the half of httpx that speaks HTTP: the other half (cookies, 
 importing it would take longer than the rest of a request.
 """
 
+import itertools
 import socket
 from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
 from types import TracebackType
@@ -19,8 +20,12 @@ from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.net.proxies import proxy_for
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpcore
 
+# httpcore looks at each connection of a pool for each other one, with every request: many agents want several pools.
+LANES = 16
 _CONNECT_S = 30.0
 _IDLE_CONNECTION_S = 300.0
 # What may still come after a response was complete: the end of the stream, as a rule.
@@ -51,7 +56,9 @@ def open_http(env: Mapping[str, str]) -> "Http":
 class Http:
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = env
-        self._pools: dict[tuple[str, str | None], httpcore.AsyncConnectionPool] = {}
+        self._pools: dict[tuple[str, str | None, int], httpcore.AsyncConnectionPool] = {}
+        self._lanes = itertools.cycle(range(LANES))
+        self._tls: ssl.SSLContext | None = None
         self._opening = trio.Lock()
         self.first_sent = trio.Event()
         """A first request is on its way: from now on there is something to wait for."""
@@ -73,10 +80,14 @@ class Http:
             for pool in self._pools.values():
                 await pool.aclose()
 
+    def lane(self) -> int:
+        """For whoever will send many requests. Connections are looked for only among those of a lane."""
+        return next(self._lanes)
+
     async def prepare(self, url: str) -> None:
         """Load what a first request to this place will need, while there is something else to wait for."""
         try:
-            await self._pool_for(urlsplit(url))
+            await self._pool_for(urlsplit(url), lane=0)
         except (ValueError, UserFacing) as error:
             raise NetworkFailure(str(error), is_permanent=True) from error
 
@@ -84,11 +95,11 @@ class Http:
         """Ask, and wait for the head of the answer."""
         return await self.send("GET", url, headers, None)
 
-    async def post(self, url: str, headers: Headers, body: bytes) -> "Answer":
+    async def post(self, url: str, headers: Headers, body: bytes, *, lane: int = 0) -> "Answer":
         """Send and wait for the head of the answer."""
-        return await self.send("POST", url, headers, body)
+        return await self.send("POST", url, headers, body, lane=lane)
 
-    async def send(self, method: str, url: str, headers: Headers, body: bytes | None) -> "Answer":
+    async def send(self, method: str, url: str, headers: Headers, body: bytes | None, *, lane: int = 0) -> "Answer":
         """The same with any method."""
         import httpcore
 
@@ -106,7 +117,7 @@ class Http:
                 content=_Body(body),
                 extensions={"timeout": {"connect": _CONNECT_S}, **self._first_trace()},
             )
-            pool = await self._pool_for(parts)
+            pool = await self._pool_for(parts, lane)
         except (ValueError, TypeError, UserFacing) as error:
             raise NetworkFailure(str(error), is_permanent=True) from error
         try:
@@ -125,9 +136,9 @@ class Http:
         if step.endswith(("send_request_body.complete", ".failed")):
             self.first_sent.set()
 
-    async def _pool_for(self, parts: SplitResult) -> "httpcore.AsyncConnectionPool":
+    async def _pool_for(self, parts: SplitResult, lane: int) -> "httpcore.AsyncConnectionPool":
         proxy_url = proxy_for(parts.scheme, parts.hostname or "", self._env)
-        key = parts.scheme, proxy_url
+        key = parts.scheme, proxy_url, lane
         if key not in self._pools:
             async with self._opening:
                 if key not in self._pools:
@@ -137,14 +148,14 @@ class Http:
     async def _open_pool(self, scheme: str, proxy_url: str | None) -> "httpcore.AsyncConnectionPool":
         import httpcore
 
-        tls = None
-        if scheme == "https" or (proxy_url or "").startswith("https:"):
+        needs_tls = scheme == "https" or (proxy_url or "").startswith("https:")
+        if needs_tls and self._tls is None:
             from pycodex.supervisor.net.trust import tls_context
 
             # Reading certificates leaves the interpreter to others.
-            tls = await trio.to_thread.run_sync(tls_context, self._env)
+            self._tls = await trio.to_thread.run_sync(tls_context, self._env)
         return httpcore.AsyncConnectionPool(
-            ssl_context=tls,
+            ssl_context=self._tls if needs_tls else None,
             proxy=_proxy(proxy_url) if proxy_url else None,
             max_connections=None,
             keepalive_expiry=_IDLE_CONNECTION_S,
@@ -156,8 +167,8 @@ class Http:
 def _header_value(name: str, value: str) -> bytes:
     """Refused here rather than below us, where the reason would repeat the value: it may be a secret."""
     value = value.strip()
-    if any(letter in value for letter in "\r\n\0"):
-        raise ValueError(f"the value of the header {name!r} has a line end or a NUL in it")
+    if any(letter < " " and letter != "\t" for letter in value):
+        raise ValueError(f"the value of the header {name!r} has a line end or another control character in it")
     return value.encode("utf-8", "replace")
 
 
@@ -217,6 +228,8 @@ class Answer:
 
     async def chunk(self) -> bytes | None:
         """The next piece of the body; None at its end."""
+        # Many pieces may have come at once: whoever takes them one by one must not keep the others waiting.
+        await trio.lowlevel.cancel_shielded_checkpoint()
         try:
             return await anext(self._chunks)
         except StopAsyncIteration:

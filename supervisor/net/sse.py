@@ -15,11 +15,10 @@ class EventTooLarge(ValueError):
 class SseDecoder:
     def __init__(self, most_event_bytes: int = MOST_EVENT_BYTES) -> None:
         self._most = most_event_bytes
-        self._line: list[bytes] = []
-        """Pieces of a line whose end has not come yet."""
-        self._data: list[bytes] = []
-        """The `data` lines of the event so far."""
-        self._held = 0
+        self._line = bytearray()
+        """The beginning of a line whose end has not come yet."""
+        self._data: bytearray | None = None
+        """The `data` lines of the event so far; None before the first. In one piece: even empty ones take room."""
         self._after_cr = False
         self._at_start = True
 
@@ -31,27 +30,25 @@ class SseDecoder:
             self._after_cr = False
         if not chunk:
             return []
-        self._held += len(chunk)
         lines = chunk.splitlines(keepends=True)
         unfinished = lines.pop() if lines[-1][-1:] not in (b"\n", b"\r") else b""
         events: list[str] = []
         if lines:
-            lines[0] = b"".join((*self._line, lines[0]))
-            self._line.clear()
+            if self._line:
+                lines[0] = bytes(self._line) + lines[0]
+                self._line.clear()
             self._after_cr = lines[-1].endswith(b"\r")
             for line in lines:
                 self._take(line.rstrip(b"\r\n"), events)
-            self._held = sum(map(len, self._data)) + len(unfinished)
-        if unfinished:
-            self._line.append(unfinished)
-        if self._held > self._most:
+        self._line += unfinished
+        if len(self._line) + len(self._data or b"") > self._most:
             raise EventTooLarge(f"an event of the stream is larger than {self._most} bytes")
         return events
 
     def finish(self) -> list[str]:
         """The event that the end of the stream left without its blank line, if any."""
         events: list[str] = []
-        self._take(b"".join(self._line), events)
+        self._take(bytes(self._line), events)
         self._line.clear()
         self._take(b"", events)
         return events
@@ -61,10 +58,16 @@ class SseDecoder:
             line = line.removeprefix(_BOM)
             self._at_start = False
         if not line:
-            if self._data:
-                events.append(b"\n".join(self._data).decode("utf-8", "replace"))
-                self._data.clear()
+            if self._data is not None:
+                events.append(self._data.decode("utf-8", "replace"))
+                self._data = None
         elif line.startswith(b"data:"):
-            self._data.append(line[6:] if line[5:6] == b" " else line[5:])
+            self._hold(line[6:] if line[5:6] == b" " else line[5:])
         elif line == b"data":
-            self._data.append(b"")
+            self._hold(b"")
+
+    def _hold(self, value: bytes) -> None:
+        if self._data is None:
+            self._data = bytearray(value)
+        else:
+            self._data += b"\n" + value

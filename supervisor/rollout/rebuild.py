@@ -158,6 +158,9 @@ class Rebuild:
                     self._close_segment()
             case "exited_review_mode":
                 self._open_segment().is_review = True
+            case "entered_review_mode":
+                # One that ended before its reviewer began has no other beginning.
+                self._close_segment()
             case "task_complete" | "turn_complete" | "turn_aborted":
                 self._open_segment().name(event.get("turn_id"))
             case "token_count":

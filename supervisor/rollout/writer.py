@@ -89,6 +89,11 @@ class RolloutWriter:
             self._waiting.append(line_now(kind, payload, figures).encode())
             self.flush()
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether no line waits."""
+        return not self._waiting
+
     def materialise(self) -> None:
         """Bring the file into being with what was appended so far. Raises RolloutUnwritable."""
         self._is_materialised = True

@@ -64,14 +64,17 @@ class Compaction:
             summarised(self._journal.history.items, summary, state.summaries) if summary else await self._shortened()
         )
         state.reference_context = None
-        self._journal.compact(summary, items if context is None else with_context(items, context, summary))
-        if context is not None:
-            state.reference_context = self._journal.record_turn(turn)
-        self._meter.context_changed()
+        # The history has it whatever becomes of the file.
+        state.summaries |= {summary} if summary else set()
+        try:
+            self._journal.compact(summary, items if context is None else with_context(items, context, summary))
+            if context is not None:
+                state.reference_context = self._journal.record_turn(turn)
+        finally:
+            self._meter.context_changed()
         self._journal.tell(ItemCompleted(thread_id=turn.thread_id, turn_id=turn.turn_id, item=item))
         self._journal.tell(ContextCompacted())
         if summary:
-            state.summaries.add(summary)
             self._journal.tell(WarningEvent(message=ACCURACY_WARNING))
 
     async def _summary(self) -> str:

@@ -96,6 +96,11 @@ class Journal:
         """Of the file, if there is or will be one."""
         return self._file.path
 
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether the file holds all that was told and recorded."""
+        return self._file.is_whole
+
     def begin_file(self) -> None:
         """From the first message of the person on, there is a file. Raises RolloutUnwritable."""
         self._file.materialise()

@@ -13,12 +13,13 @@ from pycodex.supervisor.config.mcp_servers import McpServer
 from pycodex.supervisor.mcp.client import DECLINED
 from pycodex.supervisor.mcp.connections import CANCELLED, FAILED, READY, McpConnections, StartState
 from pycodex.supervisor.mcp.failures import McpFailure, RpcFailure
+from pycodex.supervisor.mcp.logins import McpLogins
+from pycodex.supervisor.mcp.peer import INVALID_PARAMS
 from pycodex.supervisor.policy.mcp_tools import may_elicit
 from pycodex.supervisor.session.opening import NotBegun
 from pycodex.supervisor.session.state import ThreadState
 from pycodex.supervisor.tools.tool import Unanswered
 
-_INVALID_PARAMS = -32602
 _ACTIONS = ("accept", "decline", "cancel")
 
 Json = dict[str, Any]
@@ -27,13 +28,15 @@ Json = dict[str, Any]
 def connections_of(
     state: ThreadState,
     *,
-    env: Mapping[str, str],
     start_soon: Callable[..., None],
     turn_id: Callable[[], str | None],
+    logins: McpLogins,
 ) -> McpConnections:
     """None is open yet."""
     desk = _Desk(state, turn_id)
-    return McpConnections(env=env, start_soon=start_soon, tell=desk.tell, tell_all=desk.tell_all, elicit=desk.elicit)
+    return McpConnections(
+        env=logins.env, start_soon=start_soon, tell=desk.tell, tell_all=desk.tell_all, elicit=desk.elicit, logins=logins
+    )
 
 
 async def open_first(connections: McpConnections, servers: Mapping[str, McpServer]) -> None:
@@ -88,7 +91,7 @@ def _request(params: Json) -> Json:
             return {"mode": "url", **told, "url": url, "elicitationId": elicitation_id}
     elif isinstance(message, str) and isinstance(schema, dict) and isinstance(schema.get("properties"), dict):
         return {"mode": "form", **told, "requestedSchema": schema}
-    raise RpcFailure(_INVALID_PARAMS, "neither a form nor an address to visit")
+    raise RpcFailure(INVALID_PARAMS, "neither a form nor an address to visit")
 
 
 def _relayed(answer: object) -> Json:

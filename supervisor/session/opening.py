@@ -65,13 +65,20 @@ def tell_context(journal: Journal, turn: TurnContext, around: Surroundings) -> d
 def record_input(journal: Journal, turn: TurnContext, given: Given, *, said: "Item", skills: Sequence[Skill]) -> None:
     """`said` is the message that the inputs make, and the texts of the skills that they call for follow it."""
     inputs = given.inputs
-    journal.record([said], turn)
-    content = tuple(each.to_wire() for each in inputs)
-    shown = UserMessageItem(id=new_turn_id(), content=content, client_id=given.client_id)
-    journal.tell(ItemStarted(thread_id=turn.thread_id, turn_id=turn.turn_id, item=shown))
-    journal.tell(ItemCompleted(thread_id=turn.thread_id, turn_id=turn.turn_id, item=shown))
-    journal.tell(user_message.event_of(inputs).replace(client_id=given.client_id))
+    try:
+        journal.record([said], turn)
+    finally:
+        # The history has it, also where the file does not.
+        _tell_input(journal, turn, given)
     called_for = skill_mentions.injected(inputs, skills)
     for warning in called_for.warnings:
         journal.tell(WarningEvent(message=warning))
     journal.record(called_for.items, turn)
+
+
+def _tell_input(journal: Journal, turn: TurnContext, given: Given) -> None:
+    content = tuple(each.to_wire() for each in given.inputs)
+    shown = UserMessageItem(id=new_turn_id(), content=content, client_id=given.client_id)
+    journal.tell(ItemStarted(thread_id=turn.thread_id, turn_id=turn.turn_id, item=shown))
+    journal.tell(ItemCompleted(thread_id=turn.thread_id, turn_id=turn.turn_id, item=shown))
+    journal.tell(user_message.event_of(given.inputs).replace(client_id=given.client_id))

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from pycodex.protocol.items import Item
     from pycodex.supervisor.config.mcp_servers import McpServer
     from pycodex.supervisor.mcp.connections import McpConnections
+    from pycodex.supervisor.mcp.logins import McpLogins
     from pycodex.supervisor.session.tasks.user_shell import TypedBeside
 
 MAX_WAITING_OPS = 512
@@ -136,23 +137,28 @@ class Session:
     def active_turn_id(self) -> str | None:
         return self._active.task.turn.turn_id if self._active else None
 
-    async def open_servers(self, servers: "Mapping[str, McpServer]", env: Mapping[str, str]) -> None:
+    async def open_servers(self, servers: "Mapping[str, McpServer]", logins: "McpLogins") -> None:
         """Before the first wish: start its MCP servers. Raises UserFacing if one fails that is required."""
         from pycodex.supervisor.session.mcp_desk import open_first
 
-        await open_first(self._servers(env), servers)
+        await open_first(self._servers(logins), servers)
 
-    def use_servers(self, servers: "Mapping[str, McpServer]", env: Mapping[str, str]) -> None:
+    def use_servers(self, servers: "Mapping[str, McpServer]", logins: "McpLogins") -> None:
         """Others from the next turn on."""
         if servers or self.state.tools.mcp is not None:
-            self._servers(env).replace(servers)
+            self._servers(logins).replace(servers)
 
-    def _servers(self, env: Mapping[str, str]) -> "McpConnections":
+    def _servers(self, logins: "McpLogins") -> "McpConnections":
         if self.state.tools.mcp is None:
             from pycodex.supervisor.session.mcp_desk import connections_of
 
             start_soon = self._nursery.start_soon
-            mcp = connections_of(self.state, env=env, start_soon=start_soon, turn_id=lambda: self.active_turn_id)
+            mcp = connections_of(
+                self.state,
+                start_soon=start_soon,
+                turn_id=lambda: self.active_turn_id,
+                logins=logins,
+            )
             self.state.tools = replace(self.state.tools, mcp=mcp)
             return mcp
         return self.state.tools.mcp
@@ -209,6 +215,7 @@ class Session:
                 taker.close()
         self._is_closing = True
         await self._interrupt()
+        await self._end_waiting()
         await self.state.tools.processes.end_all()
         if self.state.tools.mcp is not None:
             await self.state.tools.mcp.close()
@@ -247,7 +254,7 @@ class Session:
             case CleanBackgroundTerminals():
                 await self.state.tools.processes.end_all()
             case RollBack(turns=turns):
-                self._roll_back(turns)
+                await self._roll_back(turns)
             case ChangeSettings(like=like):
                 self._change_settings(like)
             case InjectItems(items=items):
@@ -280,7 +287,7 @@ class Session:
 
     def _inject(self, items: "Sequence[Item]") -> None:
         self.state.waiting_items += items
-        if self._active is None:
+        if self._active is None and not self._is_granting:
             self._record_waiting_items()
 
     def _record_waiting_items(self) -> None:
@@ -294,9 +301,9 @@ class Session:
         except RolloutUnwritable as error:
             state.journal.tell(ErrorEvent(message=str(error)))
 
-    def _roll_back(self, turns: int) -> None:
+    async def _roll_back(self, turns: int) -> None:
         if self._active is None:
-            take_back(self.state, turns)
+            await take_back(self.state, turns)
         else:
             text = "Cannot rollback while a turn is in progress."
             self.state.journal.tell(ErrorEvent(message=text, codex_error_info="thread_rollback_failed"))
@@ -304,7 +311,7 @@ class Session:
     def _start_turn(self, turn_id: str, wish: UserTurn) -> str:
         """Gives the id of the turn that has the input now, or will have it."""
         self._change_settings(wish)
-        if self._active is not None and self._active.task.kind == REGULAR:
+        if self._active is not None and self._active.task.kind == REGULAR and not self._next:
             return self.steer(wish.items, client_id=wish.client_id)
         said = Given(tuple(wish.items), wish.client_id)
         self._begin(_Start(turn_id, self._regular(Beginning(said=said)), wish.output_schema))
@@ -334,16 +341,22 @@ class Session:
             self._begin(_Start(turn_id, lambda turn, _interrupt: UserShell(self.state, turn, command)))
 
     async def _make_way(self) -> None:
-        """A turn that is running ends for what was wished now; a task of another kind is waited for."""
-        if self._active is not None and self._active.task.kind == REGULAR:
+        """A turn that is running ends for what was wished now; a task of another kind is waited for.
+
+        So is everything, where something waits already: nobody overtakes it.
+        """
+        if self._active is not None and self._active.task.kind == REGULAR and not self._next:
             self._active.reason = REPLACED
             await self._end_active()
 
     def _begin(self, start: _Start) -> None:
-        """At once, or when the task that is running has ended."""
-        if self._active is not None:
+        """At once, or when the task that is running has ended, and what waits already."""
+        if self._active is not None or self._next:
             self._next.append(start)
-            return
+        else:
+            self._begin_now(start)
+
+    def _begin_now(self, start: _Start) -> None:
         state = self.state
         try:
             turn = state.turns.turn(state.settings, turn_id=start.turn_id, output_schema=start.output_schema)
@@ -371,9 +384,11 @@ class Session:
             self._go_on()
 
     def _go_on(self) -> None:
-        """With what was asked for meanwhile, or else with the goal."""
+        """With what was put in or asked for meanwhile, or else with the goal."""
+        if self._active is None:
+            self._record_waiting_items()
         while self._next and self._active is None and not self._is_closing:
-            self._begin(self._next.popleft())
+            self._begin_now(self._next.popleft())
         self._pursue()
 
     def _tell_bug(self, turn_id: str, error: Exception) -> None:
@@ -410,6 +425,12 @@ class Session:
         if self._typed is not None:
             await self._typed.end_all()
         await self._end_active()
+
+    async def _end_waiting(self) -> None:
+        """What was asked for and never had its turn begins and ends: what the person said is kept, and told as such."""
+        while self._next:
+            self._begin_now(self._next.popleft())
+            await self._end_active()
 
     async def _end_active(self) -> None:
         active = self._active

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from pycodex.supervisor.rollout.reader import Replayed
 
 
-def take_back(state: ThreadState, turns: int) -> None:
+async def take_back(state: ThreadState, turns: int) -> None:
     """Not while a turn runs."""
     journal = state.journal
     journal.tell(ThreadRolledBack(num_turns=turns))
     turn = state.turns.turn(state.settings, turn_id="", output_schema=None)
-    stored = _stored(state)
+    stored = await _stored(state)
     if stored is None:
-        # Without a file nobody knows which settings the remaining turns were told: everything is told again.
+        # Without a whole file nobody knows which settings the remaining turns were told: everything is told again.
         journal.history.drop_last_user_turns(turns)
         state.reference_context = None
     else:
@@ -33,12 +33,13 @@ def take_back(state: ThreadState, turns: int) -> None:
     Meter(state, turn).context_changed()
 
 
-def _stored(state: ThreadState) -> "Replayed | None":
-    from pycodex.supervisor.rollout.reader import RolloutUnreadable, replay
+async def _stored(state: ThreadState) -> "Replayed | None":
+    from pycodex.supervisor.rollout.reader import RolloutUnreadable
+    from pycodex.supervisor.rollout.thread_files import replayed
 
-    if state.journal.path is None:
+    if state.journal.path is None or not state.journal.is_on_disk:
         return None
     try:
-        return replay(state.journal.path)
+        return await replayed(state.journal.path)
     except RolloutUnreadable:
         return None

@@ -54,6 +54,8 @@ class RegularTurn:
         self.turn = turn
         self._state = state
         self._beginning = beginning
+        self._unheard = beginning.said
+        """What the person said, until the history has it."""
         self._has_called_tools = False
         self._journal = state.journal
         self._interrupt = interrupt
@@ -80,6 +82,7 @@ class RegularTurn:
         except RolloutUnwritable as error:
             failure = "other"
             self._journal.tell(ErrorEvent(message=str(error), codex_error_info="other"))
+            self._keep_unheard()
         self._keep_waiting_input()
         outcome = Outcome(called_tools=self._has_called_tools, last_message=last_message, failure=failure)
         self._state.goals.turn_ended(outcome)
@@ -89,7 +92,16 @@ class RegularTurn:
         """Leave a consistent history behind after a cancelled `run`."""
         if self._sampler is not None:
             self._sampler.abandon()
+        self._keep_unheard()
         self._keep_waiting_input()
+
+    def _keep_unheard(self) -> None:
+        """For a turn that ends before it has begun to ask: what it was to begin with is there for the next."""
+        given, self._unheard = self._unheard, None
+        if given is not None:
+            with suppress(RolloutUnwritable):
+                self._take_input(given, user_message.message_of(given.inputs))
+                self._journal.begin_file()
 
     def _keep_waiting_input(self) -> None:
         """What came too late for the model to see in this turn is there for the next."""
@@ -107,7 +119,10 @@ class RegularTurn:
         self._journal.record([message("user", [input_text(f"Warning: {text}")])], self.turn)
 
     def _note_for_model(self, text: str) -> None:
-        self._journal.record([_note(text)], self.turn)
+        self._journal.record([message("developer", [input_text(text)])], self.turn)
+
+    def _remind_of_goal(self, text: str) -> None:
+        self._journal.record([_goal_note(text)], self.turn)
 
     def _open(self, said: "Item | None") -> None:
         """What the model must know first, then the settings, then what the person said."""
@@ -117,9 +132,10 @@ class RegularTurn:
         )
         state.previous_model = turn.model
         if self._beginning.note is not None:
-            self._note_for_model(self._beginning.note)
-        if self._beginning.said is not None and said is not None:
-            self._take_input(self._beginning.said, said)
+            self._remind_of_goal(self._beginning.note)
+        given, self._unheard = self._unheard, None
+        if given is not None and said is not None:
+            self._take_input(given, said)
         self._journal.begin_file()
 
     def _take_input(self, given: Given, said: "Item") -> None:
@@ -146,7 +162,7 @@ class RegularTurn:
                 await self._compaction(self.turn).run(self._still_needed())
             await self._hear()
             if is_used_up:
-                self._note_for_model(load.text("goal-budget"))
+                self._remind_of_goal(load.text("goal-budget"))
 
     async def _equipped(self) -> Sampler:
         """With the tools of the turn. Those of MCP servers are known once all of them have started, or failed to."""
@@ -210,11 +226,12 @@ class RegularTurn:
         """What the model knew of its surroundings and its goal, for one that goes on with its turn."""
         items = initial_context(self.turn, self._state.around)
         note = self._beginning.note
-        return items if note is None else [*items, _note(note)]
+        return items if note is None else [*items, _goal_note(note)]
 
 
-def _note(text: str) -> "Item":
-    return message("developer", [input_text(text)])
+def _goal_note(text: str) -> "Item":
+    """In the person's name, because their objective is in it: it has no more weight than their word."""
+    return message("user", [input_text(text)])
 
 
 async def _message_of(inputs: Sequence[UserInput]) -> "Item":

@@ -265,10 +265,6 @@ class _Events:
             raise
 
     def end(self, result: _Result) -> None:
-        for stream, said in ((STDOUT, result.stdout), (STDERR, result.stderr)):
-            if said:
-                chunk = base64.b64encode(said.encode("utf-8", "replace")).decode("ascii")
-                self.scope.emit(ExecCommandOutputDelta(call_id=self.call_id, stream=stream, chunk=chunk))
         succeeded = result.exit_code == 0
         self._ended(result.changes, result.stdout, result.stderr, status=COMPLETED if succeeded else FAILED)
         if succeeded:
@@ -276,6 +272,10 @@ class _Events:
         _tell_diff(self.scope)
 
     def _ended(self, changes: dict[str, dict[str, Any]], stdout: str, stderr: str, *, status: str) -> None:
+        for stream, said in ((STDOUT, stdout), (STDERR, stderr)):
+            if said and status != DECLINED:
+                chunk = base64.b64encode(said.encode("utf-8", "replace")).decode("ascii")
+                self.scope.emit(ExecCommandOutputDelta(call_id=self.call_id, stream=stream, chunk=chunk))
         self.scope.emit(
             PatchApplyEnd(
                 **self._ids(),

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 import trio
 
+from pycodex.protocol.events.turn import ThreadRolledBack, TokenCount
+from pycodex.protocol.ops import RollBack
 from pycodex.supervisor.model.scripted import Reply, say
 from pycodex.supervisor.rollout.long_files import LONG_FILE_BYTES
 from support import rollouts
 from support.app_server import open_app_server
-from support.engine import Place
+from support.engine import Place, open_engine
 from support.rollouts import THREAD_ID, event, item, message, meta, said_by_user
 from support.waiting import eventually_async
 
@@ -75,3 +77,18 @@ async def test_turn_of_another_thread_completes_while_a_long_file_is_read(
         if "thread" in answer:
             (turn,) = answer["thread"]["turns"]
             assert (turn["id"], turn["status"], len(turn["items"])) == ("long", "completed", 1)
+
+
+async def test_turn_of_another_thread_completes_while_turns_are_taken_back(
+    place: Place, scale: Callable[[int, int], int]
+) -> None:
+    path = long_session(place.home, scale(2 * LONG_FILE_BYTES >> 20, 100))
+    async with open_engine(place, [Reply(parts=say("done meanwhile"))]) as engine:
+        talk, other = await engine.resume(path), await engine.start()
+        with readers_held_up() as limiter:
+            await talk.thread.submit(RollBack(turns=1))
+            await eventually_async(lambda: limiter.statistics().tasks_waiting, what="the file is about to be read")
+            await other.turn("go")
+        await talk.until(ThreadRolledBack)
+        await talk.until(TokenCount)
+        assert list(talk.thread._session.state.journal.history.items) == []

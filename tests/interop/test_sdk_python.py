@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pycodex.supervisor.model.scripted import Reply, call, custom, refuse, say
+from pycodex.supervisor.model.scripted import Hold, Reply, call, custom, done, refuse, say
 from support.engine import Place, outputs, run, said
 from support.sdk_talks import PATCH, PICTURE, SCHEMA, check_work, escalated, rendezvous, working
 from support.sdks import python_sdk, run_python, skip_without
@@ -58,6 +58,41 @@ async def test_pictures(place: Place, tmp_path: Path) -> None:
     assert urls[1] == "data:image/png;base64,AAAA"
 
 
+async def test_skill_that_is_named(place: Place) -> None:
+    path = place.workspace / ".agents" / "skills" / "paint" / "SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("---\nname: paint\ndescription: Paints\n---\n\nMix the blue first.\n")
+    seen = await run_python(place, [Reply(parts=say("mixed"))], "skill", str(path))
+    assert seen.report["final"] == "mixed"
+    (block,) = [text for text in said(seen.inputs[0], "user") if text.startswith("<skill>")]
+    assert f"<path>{path}</path>" in block
+    assert "Mix the blue first." in block
+
+
+async def test_key_login(place: Place) -> None:
+    replies = [Reply(parts=say("hi"))]
+    seen = await run_python(place, replies, "key_login", "sk-of-the-person", requires_openai_auth=True)
+    assert seen.report == {"account": "apiKey", "final": "hi", "later": None}
+    assert seen.requests[0].headers["authorization"] == "Bearer sk-of-the-person"
+
+
+async def test_which_message_is_the_result(place: Place) -> None:
+    """The last one that is not marked as a comment, even if it is empty."""
+    replies = [
+        Reply(parts=[message("first"), message("second")]),
+        Reply(parts=[message("first"), message("")]),
+        Reply(parts=[message("a comment", "commentary")]),
+        Reply(parts=[message("the answer", "final_answer"), message("a comment", "commentary")]),
+    ]
+    seen = await run_python(place, replies, "last_words", str(len(replies)))
+    assert seen.report == {"finals": ["second", "", None, "the answer"]}
+
+
+def message(text: str, phase: str | None = None) -> Json:
+    item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+    return done(item if phase is None else {**item, "phase": phase})
+
+
 async def test_output_schema_holds_for_one_turn(place: Place) -> None:
     replies = [Reply(parts=say('{"answer": "yes"}')), Reply(parts=say("plain"))]
     seen = await run_python(place, replies, "output_schema", json.dumps(SCHEMA))
@@ -95,6 +130,14 @@ async def test_approval_modes(place: Place) -> None:
     assert (seen.report["asked"]["final"], seen.report["unasked"]["final"]) == ("done", "no")
     assert (place.workspace / "asked").exists()
     assert not (place.workspace / "unasked").exists()
+
+
+async def test_approval_mode_is_kept(place: Place) -> None:
+    names = ("first", "second", "resumed", "asked")
+    replies = [reply for name in names for reply in (escalated(f"touch {name}"), Reply(parts=say("done")))]
+    seen = await run_python(place, replies, "approval_kept")
+    assert seen.report == {"final": "done"}
+    assert sorted(os.listdir(place.workspace)) == [".git", "asked"]
 
 
 async def test_accepted(place: Place) -> None:
@@ -162,6 +205,36 @@ async def test_turn_that_is_asked_for_while_one_runs_joins_it(place: Place) -> N
     seen = await run_python(place, replies, "joined", str(fifo))
     assert seen.report == {"is same turn": True, "final": "both done"}
     assert said(seen.inputs[1], "user")[-1] == "this, too"
+
+
+async def test_compaction(place: Place) -> None:
+    replies = [Reply(parts=say(text)) for text in ("once upon a time", "a summary", "the end")]
+    seen = await run_python(place, replies, "compacted")
+    assert seen.report == {
+        "stored": [["userMessage", "agentMessage"], ["contextCompaction"], ["userMessage", "agentMessage"]],
+        "statuses": ["completed"] * 3,
+        "final": "the end",
+    }
+    assert said(seen.inputs[2], "assistant") == []
+    user = said(seen.inputs[2], "user")
+    assert "a long story" in user
+    assert any(text.endswith("a summary") for text in user)
+    assert user[-1] == "and now?"
+
+
+async def test_goal_is_pursued_over_turns(place: Place) -> None:
+    reached = call("update_goal", {"status": "complete"})
+    replies = [Reply(parts=parts) for parts in (say("a first step"), reached, say("reached"), say("welcome"))]
+    seen = await run_python(place, replies, "goal")
+    assert seen.report == {"unknown": [], "begins with it": True, "turns": 2, "later": "completed"}
+    assert any("<objective>\nwin\n</objective>" in text for text in said(seen.inputs[0], "user"))
+
+
+async def test_goal_is_given_up(place: Place) -> None:
+    replies = [Reply(parts=[*say("half a sentence")[:2], Hold()]), Reply(parts=say("as you like"))]
+    seen = await run_python(place, replies, "given_up_goal")
+    assert seen.report == {"turn": "interrupted", "goal": "paused", "later": "completed"}
+    assert len(seen.requests) == 2
 
 
 async def test_resumed_in_another_process(place: Place) -> None:

@@ -102,6 +102,17 @@ async def test_every_option(place: Place, tmp_path: Path) -> None:
         assert request.body["text"]["verbosity"] == "low"
 
 
+async def test_permissions_of_the_programs_own(place: Place, tmp_path: Path) -> None:
+    """The path of a raw override has dots, which must not split it."""
+    directory = tmp_path / "may.be" / "written"
+    directory.mkdir(parents=True)
+    replies = [Reply(parts=run(f"touch {directory}/there; touch here", "work")), Reply(parts=say("done"))]
+    seen = await run_typescript(place, replies, "ownPermissions", str(directory))
+    assert seen.report["finalResponse"] == "done"
+    assert (directory / "there").exists()
+    assert os.listdir(place.workspace) == [".git"]
+
+
 async def test_environment_without_path_and_home(place: Place) -> None:
     replies = [Reply(parts=run("cat /etc/passwd | head -n 1", "work")), Reply(parts=say("done"))]
     seen = await run_typescript(place, replies, "bareEnvironment")

@@ -23,10 +23,18 @@ from pycodex.protocol.jsonrpc import Failure, Notification, Request, Response, a
         b'{"id":1,"result":-Infinity}',
         '{"id":1,"result":1}'.encode("utf-16"),
         b'{"id":1,"result":' + b"1" * 5000 + b"}",
+        b'{"id":1,"result":-1e999}',
+        b'{"id":1,"result":' + b"[" * 127 + b"]" * 127 + b"}",
+        b'{"id":1,"result":' + b'{"a":' * 127 + b"1" + b"}" * 127 + b"}",
     ],
 )
 def test_what_is_no_message_is_nothing(line: bytes) -> None:
     assert decode(line) is None
+
+
+def test_a_message_may_be_as_deep_as_others_can_read_it() -> None:
+    told = decode(b'{"id":1,"result":' + b"[" * 126 + b"]" * 126 + b"}")
+    assert isinstance(told, Response)
 
 
 def test_every_kind_is_told_apart() -> None:

@@ -19,6 +19,7 @@ from support.rollouts import message, output
         "<user_shell_command>\n</user_shell_command>",
         "<turn_aborted>\n</turn_aborted>",
         "<subagent_notification>\n{}\n</subagent_notification>",
+        '<codex_internal_context source="goal">\n</codex_internal_context>',
         " " * 500 + "<skill></skill>",
     ],
 )
@@ -39,6 +40,7 @@ def test_marked_texts_are_the_programs(text: str) -> None:
         "<skills></skills>",
         "Warning: x",
         "<user_action></user_action>",
+        "<codex_internal_context></codex_internal_context>",
         "<image>",
     ],
 )
@@ -78,7 +80,11 @@ def test_what_precedes_the_first_turn_stays(roles: str, count: int, stay: int) -
 
 
 def test_turns_towards_a_goal_count_though_nobody_asked_for_them() -> None:
-    note, other = message("developer", "<goal>\nx\n</goal>"), message("developer", "<goal_budget>\n")
+    note, other = (
+        message("user", f'<codex_internal_context source="{source}">\nx\n</codex_internal_context>')
+        for source in ("goal", "goal_budget")
+    )
     items = [message("user", "one"), note, message("user", "win"), other, note, message("assistant", "on it")]
     assert [before_last_user_turns(items, count) for count in (1, 2, 3)] == [4, 1, 0]
-    assert not any(map(is_goal_note, (message("user", "<goal>\n"), {**note, "content": []}, output("c", "x"))))
+    no_notes = (other, {**note, "role": "developer"}, {**note, "content": []}, output("c", "x"))
+    assert not any(map(is_goal_note, no_notes))

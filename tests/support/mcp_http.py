@@ -100,6 +100,8 @@ class _Handler(BaseHTTPRequestHandler):
         fault = self.server_told.fault
         if fault == "status":
             self._reply(500, b"out of order", "text/plain")
+        elif fault == "echo":
+            self._reply(400, str(self.headers).encode(), "text/plain")
         elif fault == "expired":
             self._reply(404, b"", "text/plain")
         elif fault == "cut":

@@ -10,7 +10,7 @@ import trio
 from pycodex.protocol.jsonrpc import Failure, Response
 from pycodex.supervisor.auth.auth_file import StoredLogin
 from pycodex.supervisor.auth.chatgpt_login import external_login
-from pycodex.supervisor.auth.oauth import LoginFailed, RefreshFailed
+from pycodex.supervisor.auth.grants import LoginFailed, RefreshFailed
 from pycodex.supervisor.frontends.app_server.telling import Question
 
 if TYPE_CHECKING:

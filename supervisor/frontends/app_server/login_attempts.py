@@ -1,10 +1,11 @@
-"""The ChatGPT login that is under way, of which there is at most one.
+"""The logins that are under way: at most one with ChatGPT, and one for each MCP server.
 
 Owns its beginning and its end: by the person, by a client, by a second one, by the clock, or with the connection that
 asked for it. How one logs in is `auth`'s business, what is told of it the caller's.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,15 @@ from pycodex.protocol.errors import UserFacing
 if TYPE_CHECKING:
     from pycodex.supervisor.auth.chatgpt_login import LoginTerms
     from pycodex.supervisor.auth.device_login import DeviceCode
+    from pycodex.supervisor.mcp.login import McpLoginTerms
 
 LIMIT_S = 10 * 60.0
 """For a browser; on another device a code is good for as long as `device_login` says."""
 TIMED_OUT = "Login timed out"
 NOT_COMPLETED = "Login was not completed"
 REPLACED = "Login cancelled"
+NO_CALLBACK = "timed out waiting for OAuth callback"
+_CHATGPT = "ChatGPT"
 _BROWSER_FAILED = "Login server error: "
 
 Completed = Callable[[str, str | None], Awaitable[None]]
@@ -30,7 +34,9 @@ _Begin = Callable[[Callable[[Any], None]], Awaitable[None]]
 
 
 class _Attempt:
-    def __init__(self, begin: _Begin, completed: Completed, *, prefix: str, limit_s: float) -> None:
+    def __init__(
+        self, begin: _Begin, completed: Completed, *, limit_s: float, prefix: str = "", too_late: str = TIMED_OUT
+    ) -> None:
         import uuid
 
         self.login_id = str(uuid.uuid4())
@@ -42,6 +48,7 @@ class _Attempt:
         self._completed = completed
         self._prefix = prefix
         self._limit_s = limit_s
+        self._too_late = too_late
         self._has_begun = False
 
     async def run(self, *, task_status: trio.TaskStatus[Any]) -> None:
@@ -60,8 +67,9 @@ class _Attempt:
             raise
         finally:
             self.over.set()
-        if self._has_begun:
-            await self._completed(self.login_id, failure)
+        if not self._has_begun:
+            raise UserFacing(failure or NOT_COMPLETED)
+        await self._completed(self.login_id, failure)
 
     async def _outcome(self, begun: Callable[[Any], None]) -> str | None:
         try:
@@ -73,13 +81,14 @@ class _Attempt:
             return f"{self._prefix}{error}"
         if self.scope.cancelled_caught:
             return f"{self._prefix}{self.reason}"
-        return TIMED_OUT if limit.cancelled_caught else None
+        return self._too_late if limit.cancelled_caught else None
 
 
 class LoginAttempts:
     def __init__(self) -> None:
-        self._last: _Attempt | None = None
-        self._starting = trio.Lock()
+        self._last: dict[str, _Attempt] = {}
+        """By what one logs in to."""
+        self._starting: defaultdict[str, trio.Lock] = defaultdict(trio.Lock)
 
     async def start_browser(self, nursery: trio.Nursery, terms: "LoginTerms", completed: Completed) -> tuple[str, str]:
         """Its id, and where to send the person. Raises UserFacing."""
@@ -88,7 +97,7 @@ class LoginAttempts:
         async def begin(begun: Callable[[str], None]) -> None:
             await browser_login(terms, lambda url, _: begun(url))
 
-        return await self._start(nursery, _Attempt(begin, completed, prefix=_BROWSER_FAILED, limit_s=LIMIT_S))
+        return await self._start(nursery, _CHATGPT, _Attempt(begin, completed, prefix=_BROWSER_FAILED, limit_s=LIMIT_S))
 
     async def start_device(
         self, nursery: trio.Nursery, terms: "LoginTerms", completed: Completed
@@ -101,25 +110,42 @@ class LoginAttempts:
             begun(code)
             await device_login(terms, code)
 
-        return await self._start(nursery, _Attempt(begin, completed, prefix="", limit_s=math.inf))
+        return await self._start(nursery, _CHATGPT, _Attempt(begin, completed, limit_s=math.inf))
 
-    async def _start(self, nursery: trio.Nursery, attempt: _Attempt) -> tuple[str, Any]:
-        async with self._starting:
-            await self.end(REPLACED)
-            self._last = attempt
+    async def start_mcp(
+        self, nursery: trio.Nursery, terms: "McpLoginTerms", completed: Completed, *, limit_s: float
+    ) -> str:
+        """Where to send the person. Another login to the same server ends. Raises UserFacing."""
+        from pycodex.supervisor.mcp.login import log_in
+
+        async def begin(begun: Callable[[str], None]) -> None:
+            await log_in(terms, begun)
+
+        attempt = _Attempt(begin, completed, limit_s=limit_s, too_late=NO_CALLBACK)
+        url: str
+        _, url = await self._start(nursery, f"mcp {terms.name}", attempt)
+        return url
+
+    async def _start(self, nursery: trio.Nursery, place: str, attempt: _Attempt) -> tuple[str, Any]:
+        async with self._starting[place]:
+            await self._end(place, REPLACED)
+            self._last[place] = attempt
             return attempt.login_id, await nursery.start(attempt.run)
 
     def cancel(self, login_id: str) -> bool:
         """Whether it was under way. What follows from it is told later."""
-        last = self._last
+        last = self._last.get(_CHATGPT)
         if last is None or last.login_id != login_id or last.over.is_set() or last.scope.cancel_called:
             return False
         last.scope.cancel()
         return True
 
     async def end(self, reason: str = NOT_COMPLETED) -> None:
-        """Whichever is under way; afterwards its port is free."""
-        last = self._last
+        """The one with ChatGPT, if it is under way; afterwards its port is free."""
+        await self._end(_CHATGPT, reason)
+
+    async def _end(self, place: str, reason: str) -> None:
+        last = self._last.get(place)
         if last is not None and not last.over.is_set():
             last.reason = last.reason if last.scope.cancel_called else reason
             last.scope.cancel()

@@ -137,14 +137,15 @@ def _command_began(telling: Telling, event: commands.ExecCommandBegin) -> list[T
     return [*telling.item_started(items.command(event.to_wire()), turn_id=event.turn_id)]
 
 
-def _command_output(telling: Telling, event: commands.ExecCommandOutputDelta) -> list[Told]:
+def _output(telling: Telling, event: commands.ExecCommandOutputDelta) -> list[Told]:
+    """Of a command, or of a patch, which is told by the same event."""
     import base64
 
     text = base64.b64decode(event.chunk).decode("utf-8", "replace")
     params = {"itemId": event.call_id, "delta": text}
-    return [
-        telling.notice("item/commandExecution/outputDelta", params, turn_id=telling.turn_of(event.call_id)),
-    ]
+    is_patch = telling.is_open("fileChange", event.call_id)
+    method = "item/fileChange/outputDelta" if is_patch else "item/commandExecution/outputDelta"
+    return [telling.notice(method, params, turn_id=telling.turn_of(event.call_id))]
 
 
 def _terminal_interaction(telling: Telling, event: commands.TerminalInteraction) -> list[Told]:
@@ -180,13 +181,7 @@ def _patch_began(telling: Telling, event: patch.PatchApplyBegin) -> list[Told]:
 def _patch_ended(telling: Telling, event: patch.PatchApplyEnd) -> list[Told]:
     item = _with_failure(telling, items.file_change(event.to_wire()))
     started = telling.item_started({**item, "status": items.IN_PROGRESS}, turn_id=event.turn_id)
-    completed = telling.item_completed(item, turn_id=event.turn_id)
-    output: list[Told] = []
-    if completed and event.status != items.DECLINED:
-        for text in filter(None, (event.stdout, event.stderr)):
-            params = {"itemId": event.call_id, "delta": text}
-            output.append(telling.notice("item/fileChange/outputDelta", params, turn_id=event.turn_id))
-    return [*started, *output, *completed]
+    return [*started, *telling.item_completed(item, turn_id=event.turn_id)]
 
 
 def _turn_diff(telling: Telling, event: patch.TurnDiff) -> list[Told]:
@@ -290,7 +285,7 @@ _TABLE: dict[type, Callable[[Telling, Any], list[Told]]] = {
     message.ReasoningRawContentDelta: _delta("item/reasoning/textDelta", "content_index", "contentIndex"),
     message.AgentReasoningSectionBreak: _section_break,
     commands.ExecCommandBegin: _command_began,
-    commands.ExecCommandOutputDelta: _command_output,
+    commands.ExecCommandOutputDelta: _output,
     commands.TerminalInteraction: _terminal_interaction,
     commands.ExecCommandEnd: _command_ended,
     patch.PatchApplyBegin: _patch_began,

@@ -166,6 +166,10 @@ class Telling:
         """The turn in which the item was begun; it may have ended before the item does."""
         return self._turn_of.get(item_id, self.turn_id)
 
+    def is_open(self, kind: str, item_id: str) -> bool:
+        """Whether an item of that kind was begun and has not ended."""
+        return (self.turn_of(item_id), (kind, item_id)) in self._begun
+
     def turn_started(self, turn_id: str) -> Turn:
         self.turn = Turn(turn_id)
         self.is_reviewing = False

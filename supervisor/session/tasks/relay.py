@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pycodex.protocol.events.exec import ExecCommandEnd
+from pycodex.protocol.events.mcp import McpStartupComplete, McpStartupUpdate
 from pycodex.protocol.events.message import (
     AgentMessage,
     AgentMessageContentDelta,
@@ -26,6 +27,8 @@ from pycodex.protocol.turn_context import TurnContext
 # Its own business: what its thread is, what it takes, how it ends.
 _KEPT = (AgentMessageContentDelta, RawResponseItem, ShutdownComplete, TaskComplete, TokenCount, TurnAborted)
 _ENDS = (ExecCommandEnd, PatchApplyEnd)
+# It has servers of its own, which start before its turn does.
+_SERVERS = (McpStartupUpdate, McpStartupComplete)
 
 
 class Relay:
@@ -42,8 +45,8 @@ class Relay:
         if isinstance(event, TaskStarted):
             self._has_begun = True
             yield event
-        elif not self._has_begun or isinstance(event, _KEPT):
-            # What a thread tells before its first turn, its parent has told of itself.
+        elif isinstance(event, _KEPT) or not (self._has_begun or isinstance(event, _SERVERS)):
+            # What else a thread tells before its first turn, its parent has told of itself.
             return
         elif _is_message(event):
             yield from self._earlier_message(event)

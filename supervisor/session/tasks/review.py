@@ -38,6 +38,7 @@ from pycodex.supervisor.session.children import ChildTerms, ChildThread
 from pycodex.supervisor.session.outbox import OutboxClosed
 from pycodex.supervisor.session.state import ThreadState
 from pycodex.supervisor.session.tasks.relay import Relay
+from pycodex.supervisor.text.enclosed import enclosed
 from pycodex.supervisor.tools.confined_git import merge_base
 from pycodex.supervisor.tools.services import ToolServices
 
@@ -72,7 +73,7 @@ class ReviewTask:
         try:
             self._journal.begin_file()
             self._leave(await self._report())
-        except (RolloutUnwritable, UserFacing) as error:
+        except RolloutUnwritable as error:
             self._journal.tell(ErrorEvent(message=str(error), codex_error_info="other"))
         self._journal.tell(TaskComplete(turn_id=self.turn.turn_id, last_agent_message=None))
 
@@ -83,13 +84,20 @@ class ReviewTask:
     async def _report(self) -> ReviewReport | None:
         """None if the reviewer came to no end, or had nothing to say."""
         asked = await prompt_for(self._target, self.turn, self._state.tools)
-        async with self._state.open_child(self._terms) as reviewer:
-            try:
-                await reviewer.submit(UserTurn(items=(Text(text=asked),)))
-                said = await self._last_words(reviewer)
-            finally:
-                await self._see_out(reviewer)
+        try:
+            async with self._state.open_child(self._terms) as reviewer:
+                said = await self._answer(reviewer, asked)
+        except UserFacing as error:
+            self._journal.tell(ErrorEvent(message=str(error), codex_error_info="other"))
+            return None
         return report_of(said) if said is not None and said.strip() else None
+
+    async def _answer(self, reviewer: ChildThread, asked: str) -> str | None:
+        try:
+            await reviewer.submit(UserTurn(items=(Text(text=asked),)))
+            return await self._last_words(reviewer)
+        finally:
+            await self._see_out(reviewer)
 
     async def _last_words(self, reviewer: ChildThread) -> str | None:
         while True:
@@ -118,7 +126,8 @@ class ReviewTask:
 
     def _leave(self, report: ReviewReport | None) -> None:
         text = INTERRUPTED_REPORT if report is None else rendered(report)
-        heard = load.text("review-interrupted") if report is None else load.filled("review-results", results=text)
+        results = enclosed(text, "results", "user_action")
+        heard = load.text("review-interrupted") if report is None else load.filled("review-results", results=results)
         journal, turn = self._journal, self.turn
         journal.record([message("user", [input_text(heard)])], turn)
         output = None if report is None else report.to_wire()

@@ -15,7 +15,7 @@ from pycodex.supervisor.mcp.connections import OfferedTool
 from pycodex.supervisor.mcp.failures import McpFailure
 from pycodex.supervisor.policy.mcp_tools import mcp_tool_key, needs_approval
 from pycodex.supervisor.tools.arguments import PARSE_ERROR, parse_any
-from pycodex.supervisor.tools.mcp_calls import McpCall, output_of, text_output
+from pycodex.supervisor.tools.mcp_calls import McpCall, compact, output_of, text_output
 from pycodex.supervisor.tools.tool import ToolAnswer, ToolCall, ToolScope, ToolSpec, Unanswered
 
 ALLOW = "Allow"
@@ -94,7 +94,8 @@ class McpToolHandler:
         question = {
             "id": question_id,
             "header": HEADER,
-            "question": f'Allow the {self._server} MCP server to run tool "{tool.name}"?',
+            # As JSON: a name must not end its own quotes and go on as if we said it.
+            "question": f"Allow the {self._server} MCP server to run tool {compact(tool.name)}?",
             "isOther": False,
             "isSecret": False,
             "options": list(_OPTIONS),

@@ -19,6 +19,7 @@ from openai_codex import (
     JsonRpcError,
     LocalImageInput,
     Sandbox,
+    SkillInput,
     TextInput,
 )
 from openai_codex.client import CodexClient
@@ -66,6 +67,27 @@ def output_schema(codex_bin: str, schema: str) -> Json:
         return {"answer": json.loads(shaped.final_response), "later": thread.run("as you like").final_response}
 
 
+def skill(codex_bin: str, path: str) -> Json:
+    with _codex(codex_bin) as codex:
+        return _told_of(codex.thread_start().run([TextInput("use it"), SkillInput("paint", path)]))
+
+
+def key_login(codex_bin: str, key: str) -> Json:
+    with _codex(codex_bin) as codex:
+        codex.login_api_key(key)
+        account = codex.account().account
+        final = codex.thread_start().run("hello").final_response
+        codex.logout()
+        return {"account": account.root.type, "final": final, "later": codex.account().account}
+
+
+def last_words(codex_bin: str, turns: str) -> Json:
+    """Which of a turn's messages the SDK takes for its result."""
+    with _codex(codex_bin) as codex:
+        thread = codex.thread_start()
+        return {"finals": [thread.run(f"turn {number}").final_response for number in range(int(turns))]}
+
+
 def streamed(codex_bin: str) -> Json:
     with _codex(codex_bin) as codex:
         thread = codex.thread_start(sandbox=Sandbox.workspace_write)
@@ -92,6 +114,17 @@ def approval_modes(codex_bin: str) -> Json:
         asked = codex.thread_start(sandbox=Sandbox.read_only).run("try")
         unasked = codex.thread_start(sandbox=Sandbox.read_only, approval_mode=ApprovalMode.deny_all).run("try")
         return {"asked": _told_of(asked), "unasked": _told_of(unasked)}
+
+
+def approval_kept(codex_bin: str) -> Json:
+    """A mode that a turn brings holds for the later ones, also through another handle; a fork has its own."""
+    with _codex(codex_bin) as codex:
+        thread = codex.thread_start(sandbox=Sandbox.read_only)
+        thread.run("try", approval_mode=ApprovalMode.deny_all)
+        thread.run("once more")
+        codex.thread_resume(thread.id).run("resumed")
+        asking = codex.thread_fork(thread.id, approval_mode=ApprovalMode.auto_review)
+        return {"final": asking.run("forked to ask").final_response}
 
 
 def approvals(codex_bin: str, decision: str) -> Json:
@@ -170,6 +203,74 @@ def joined(codex_bin: str, fifo: str) -> Json:
         with open(fifo, "w", encoding="utf-8") as line:
             line.write("go on")
         return {"is same turn": second.id == turn.id, "final": second.run().final_response}
+
+
+def compacted(codex_bin: str) -> Json:
+    with _codex(codex_bin) as codex:
+        thread = codex.thread_start()
+        thread.run("a long story")
+        thread.compact()
+        idle = 0
+        while idle < 2:
+            event = codex._client.next_notification()
+            idle += event.method == "thread/status/changed" and event.payload.status.root.type == "idle"
+        later = thread.run("and now?")
+        turns = thread.read(include_turns=True).thread.turns
+        return {
+            "stored": [[_kind(item) for item in turn.items] for turn in turns],
+            "statuses": [_status(turn) for turn in turns],
+            "final": later.final_response,
+        }
+
+
+def goal(codex_bin: str) -> Json:
+    """The turns that the server starts by itself, up to the end of the goal."""
+    with CodexClient(CodexConfig(codex_bin=codex_bin)) as client:
+        client.initialize()
+        thread_id = client.thread_start().thread.id
+        state, first = client.start_goal_operation(thread_id, "win")
+        events: list[Any] = []
+        is_reached = False
+        while not (is_reached and events[-1].method == "turn/completed"):
+            events.append(client.next_goal_notification(state))
+            is_reached |= events[-1].method == "thread/goal/updated" and _status(events[-1].payload.goal) == "complete"
+        client.unregister_goal_operation(state)
+        started = [event.payload.turn.id for event in events if event.method == "turn/started"]
+        return {
+            "unknown": [event.method for event in events if isinstance(event.payload, UnknownNotification)],
+            "begins with it": started[:1] == [first],
+            "turns": len(started),
+            "later": _turn(client, thread_id, "thanks"),
+        }
+
+
+def given_up_goal(codex_bin: str) -> Json:
+    with CodexClient(CodexConfig(codex_bin=codex_bin)) as client:
+        client.initialize()
+        thread_id = client.thread_start().thread.id
+        state, _ = client.start_goal_operation(thread_id, "win")
+        events = [client.next_goal_notification(state)]
+        while events[-1].method != "item/agentMessage/delta":
+            events.append(client.next_goal_notification(state))
+        client.cancel_goal_operation(state)
+        while events[-1].method != "turn/completed":
+            events.append(client.next_goal_notification(state))
+        client.unregister_goal_operation(state)
+        updates = [event.payload.goal for event in events if event.method == "thread/goal/updated"]
+        return {
+            "turn": _status(events[-1].payload.turn),
+            "goal": _status(updates[-1]),
+            "later": _turn(client, thread_id, "something else"),
+        }
+
+
+def _turn(client: CodexClient, thread_id: str, text: str) -> str:
+    turn_id = client.turn_start(thread_id, text).turn.id
+    return _status(client.wait_for_turn_completed(turn_id).turn)
+
+
+def _status(told: Any) -> str:
+    return str(told.status.value)
 
 
 def begun(codex_bin: str) -> Json:
@@ -308,7 +409,8 @@ def _kind(item: Any) -> str:
 
 PROGRAMS: Iterable[Callable[..., Json]] = (
     *(plain_turns, pictures, output_schema, streamed, every_option, two_at_once, begun, gone_on),
-    *(approval_modes, approvals, own_tool, interrupted, steered, joined, failed, refused),
+    *(approval_modes, approval_kept, approvals, own_tool, interrupted, steered, joined, failed, refused),
+    *(skill, key_login, last_words, compacted, goal, given_up_goal),
 )
 
 

@@ -69,6 +69,16 @@ const programs = {
     return turns;
   },
 
+  async ownPermissions(_codex, directory) {
+    const files = `{":root"="read",${JSON.stringify(directory)}="write"}`;
+    const other = new Codex({
+      codexPathOverride: bin,
+      config: { approval_policy: "on-request", default_permissions: "mine" },
+      configOverrides: [`permissions.mine.filesystem=${files}`],
+    });
+    return await other.startThread({ approvalPolicy: "never" }).run("work");
+  },
+
   async bareEnvironment(_codex) {
     const env = { CODEX_HOME: process.env.CODEX_HOME, XDG_RUNTIME_DIR: process.env.XDG_RUNTIME_DIR };
     return await new Codex({ codexPathOverride: bin, env }).startThread().run("work");

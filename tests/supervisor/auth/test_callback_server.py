@@ -1,7 +1,8 @@
 """The small server that browsers come back to."""
 
+import select
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 import pytest
@@ -9,7 +10,7 @@ import trio
 
 from pycodex.protocol.http_head import MAX_HEAD_BYTES, Head
 from pycodex.supervisor.auth.callback_server import HOST, Page, bind, serve_visits
-from pycodex.supervisor.auth.oauth import LoginFailed
+from pycodex.supervisor.auth.grants import LoginFailed
 from support.issuer import visit
 
 
@@ -49,6 +50,9 @@ async def test_a_visit_is_answered_and_the_connection_closed() -> None:
     [
         (b"POST /auth/callback HTTP/1.1\r\n\r\n", b"HTTP/1.1 405 Method Not Allowed"),
         (b"nonsense\r\n\r\n", b"HTTP/1.1 400 Bad Request"),
+        (b"GET /cancel HTTP/1.1\r\nHost: rebound.example:1455\r\n\r\n", b"HTTP/1.1 403 Forbidden"),
+        (b"GET /cancel HTTP/1.1\r\nHost: localhost.rebound.example\r\n\r\n", b"HTTP/1.1 403 Forbidden"),
+        (b"GET /cancel HTTP/1.1\r\n\r\n", b"HTTP/1.1 403 Forbidden"),
         (b"GET / HTTP/1.1\r\nX: " + b"x" * MAX_HEAD_BYTES, b""),
     ],
 )
@@ -58,6 +62,14 @@ async def test_what_is_no_visit_shows_nothing(request_text: bytes, answer: bytes
         assert (await said(port, request_text)).startswith(answer)
         assert (await visit(f"http://localhost:{port}/")).status == 200
     assert len(seen) == 1
+
+
+async def test_visitors_who_say_nothing_keep_nobody_out() -> None:
+    async with open_server([]) as port, AsyncExitStack() as stack:
+        silent = [await stack.enter_async_context(await trio.open_tcp_stream(HOST, port)) for _ in range(40)]
+        assert (await visit(f"http://localhost:{port}/")).status == 200
+        # Those who came last are still listened to: nobody had to wait until their time was up.
+        assert select.select([each.socket.fileno() for each in silent[-15:]], [], [], 0)[0] == []
 
 
 async def test_a_port_that_is_not_given_up_is_an_error() -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from pycodex.supervisor.auth.auth_file import login_in
 from pycodex.supervisor.auth.chatgpt_login import LoginTerms, check_workspace, document_of_tokens, external_login
-from pycodex.supervisor.auth.oauth import LoginFailed, Tokens
+from pycodex.supervisor.auth.grants import LoginFailed
+from pycodex.supervisor.auth.oauth import Tokens
 from pycodex.supervisor.auth.web import WebAnswer, WebRequest
 from support.issuer import ACCOUNT, jwt
 

@@ -14,8 +14,8 @@ import trio
 
 from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.auth.auth_file import StoredLogin
+from pycodex.supervisor.auth.grants import LoginRefused, RefreshFailed
 from pycodex.supervisor.auth.keeper import LoginKeeper
-from pycodex.supervisor.auth.oauth import LoginRefused, RefreshFailed
 from pycodex.supervisor.auth.web import WebAnswer, WebRequest
 from pycodex.supervisor.model.headers import identity_of
 from pycodex.supervisor.model.scripted import Hold, Reply, Request, refuse

@@ -9,16 +9,8 @@ from urllib.parse import parse_qsl
 import pytest
 
 from pycodex.protocol.errors import UserFacing
-from pycodex.supervisor.auth.oauth import (
-    ISSUER,
-    LoginFailed,
-    RefreshFailed,
-    Tokens,
-    api_key_for,
-    new_pkce,
-    refreshed_tokens,
-    tokens_for_code,
-)
+from pycodex.supervisor.auth.grants import LoginFailed, RefreshFailed, new_pkce
+from pycodex.supervisor.auth.oauth import ISSUER, Tokens, api_key_for, refreshed_tokens, tokens_for_code
 from pycodex.supervisor.auth.web import Send, Unreachable, WebAnswer, WebRequest
 
 

@@ -3,48 +3,28 @@
 import json
 import os
 import stat
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import keyring
 import pytest
-from keyring.backend import KeyringBackend
 from keyring.backends.fail import Keyring as NoBackend
 from keyring.backends.null import Keyring as Forgetful
 
 from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.auth.auth_file import BadAuthFile
 from pycodex.supervisor.auth.stores import check_lasting, entry_name, store_of
+from support.rings import Ring, put_back
 
 LOGIN = {"auth_mode": "apikey", "OPENAI_API_KEY": "sk"}
 
 
-class Ring(KeyringBackend):
-    """One in memory."""
-
-    priority = 1.0
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.kept: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.kept.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.kept[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        del self.kept[service, username]
-
-
 @pytest.fixture
 def before() -> Iterator[None]:
-    """Whichever keyring was there is there again afterwards."""
-    found = keyring.get_keyring()
-    yield
-    keyring.set_keyring(found)
+    with put_back():
+        yield
 
 
 @pytest.fixture
@@ -71,6 +51,22 @@ def test_a_home_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserFacing, match="os error"):
         store_of("file", str(tmp_path / "file"), {}).save(LOGIN)
+
+
+def test_who_logs_out_while_it_is_changed_is_logged_out_afterwards(tmp_path: Path) -> None:
+    store = store_of("file", str(tmp_path), {})
+    store.save(LOGIN)
+    logout = threading.Thread(target=store_of("file", str(tmp_path), {}).remove)
+
+    def edited(stored: dict[str, Any] | None) -> dict[str, Any]:
+        logout.start()
+        # Long enough to remove the file, if nothing keeps it from that.
+        logout.join(0.5)
+        return {**(stored or {}), "OPENAI_API_KEY": "new"}
+
+    assert store.change(edited)["OPENAI_API_KEY"] == "new"
+    logout.join()
+    assert store.load() is None
 
 
 @pytest.mark.parametrize("kind", ["keyring", "auto"])

@@ -36,6 +36,11 @@ def test_every_place_to_listen(asked: list[AppServerRequest], url: str) -> None:
     assert asked == [AppServerRequest(listen=url, session_source="cli", overrides=("b=2",))]
 
 
+def test_default_place_can_be_named_as_newer_clients_do(asked: list[AppServerRequest]) -> None:
+    assert app_server.run(["--stdio"], []) == 0
+    assert asked == [AppServerRequest(listen="stdio://", session_source="vscode", overrides=())]
+
+
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
@@ -46,6 +51,7 @@ def test_every_place_to_listen(asked: list[AppServerRequest], url: str) -> None:
         ),
         (["--listen", "ws://127.0.0.1:99999"], "invalid websocket --listen URL"),
         (["--listen", "unix://"], "unsupported --listen URL `unix://`"),
+        (["--stdio", "--listen", "stdio://"], "the argument '--stdio' cannot be used with '--listen <URL>'"),
         (["nonsense"], "unrecognized subcommand 'nonsense'"),
         (["generate-ts"], "--out <DIR>"),
     ],

@@ -88,6 +88,8 @@ def test_features_are_listed_with_their_stages_and_older_names(tmp_path: Path) -
         "[model_providers.m]\nname = 'm'\nquery_params = {a = 'hush'}",
         "[mcp_servers.s]\ncommand = 'x'\nenv = {A = 'hush'}",
         "[mcp_servers.s]\nurl = 'x'\nhttp_headers = {A = 'hush'}",
+        "[mcp_servers.s]\nurl = 'https://me:hu@hush@h.example/mcp'",
+        "[mcp_servers.s]\nurl = 'https://h.example/mcp?key=hush&x=y'",
         "[shell_environment_policy.set]\nA = 'hush'",
         "[otel]\nexporter = {otlp-grpc = {endpoint = 'e', headers = {a = 'hush'}}}",
         "my_api_key = 'hush'",
@@ -102,6 +104,7 @@ def test_secrets_are_masked(text: str, tmp_path: Path) -> None:
 
 def test_names_of_variables_and_limits_are_no_secrets(tmp_path: Path) -> None:
     text = "tool_output_token_limit = 5\n[model_providers.m]\nname = 'm'\nenv_http_headers = {h = 'VARIABLE'}\n"
+    text += "[mcp_servers.s]\nurl = 'https://h.example/@me'\n[mcp_servers.t]\ncommand = 'is it?that'\n"
     found = repr(rows(tmp_path, text=text))
     assert MASK not in found
     assert "VARIABLE" in found

@@ -100,3 +100,24 @@ def test_only_what_an_administrator_allows_is_enabled(tmp_path: Path, requiremen
     assert [server.enabled for server in servers] == enabled
     reason = f"requirements ({tmp_path / 'etc/requirements.toml'})"
     assert [server.disabled_because for server in servers] == [None if on else reason for on in enabled]
+
+
+@pytest.mark.parametrize(
+    ("said", "store", "port", "url"),
+    [
+        ("", "auto", None, None),
+        ('mcp_oauth_callback_url = " "', "auto", None, None),
+        (
+            'mcp_oauth_credentials_store = "file"\nmcp_oauth_callback_port = 8123\nmcp_oauth_callback_url = "https://r/b"',
+            "file",
+            8123,
+            "https://r/b",
+        ),
+    ],
+)
+def test_how_one_logs_in(tmp_path: Path, said: str, store: str, port: int | None, url: str | None) -> None:
+    config = load(tmp_path, f'{said}\n[mcp_servers.far]\nurl = "https://x"\n[mcp_servers.near]\ncommand = "c"\n')
+    far, near = config.mcp_servers.values()
+    assert far.transport == HttpServer(url="https://x", credentials_store=store)
+    assert near.transport == StdioServer(command="c")
+    assert (config.mcp_oauth_callback_port, config.mcp_oauth_callback_url) == (port, url)

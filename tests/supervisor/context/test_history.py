@@ -168,6 +168,15 @@ def test_so_many_of_the_oldest_go_that_the_rest_may_fit() -> None:
     assert list(made.items) == items[6:]
 
 
+def test_of_many_items_many_go_at_once() -> None:
+    made = history(*(message("user", f"{number}") for number in range(1000)))
+    attempts = 0
+    while made.drop_oldest(None):
+        attempts += 1
+    assert len(made.items) == 1
+    assert attempts < 50
+
+
 def test_outputs_and_notes_at_the_end_go_until_the_rest_fits() -> None:
     items = [message("user", "u"), call("c"), output("c", "x" * 100), message("developer", "n" * 100)]
     made = history(*items)

@@ -79,6 +79,17 @@ async def test_pages_without_end_are_given_up() -> None:
         assert len(client.tools) == MOST_PAGES
 
 
+async def test_large_pages_are_given_up_before_they_fill_the_memory() -> None:
+    async with connected(server("large pages"), env=ENV) as client:
+        assert len(client.tools) == 3
+
+
+async def test_slow_pages_have_the_time_of_one_request_together() -> None:
+    async with connected(server("slow pages", tool_timeout_s=1), env=ENV) as client:
+        with pytest.raises(TimedOut, match=exactly("timed out awaiting resources/list after 1s")):
+            await client.whole_list("resources/list", "resources", timeout_s=1)
+
+
 async def test_tools_without_a_name_or_schema_are_left_out() -> None:
     async with connected(server("bad tools"), env=ENV) as client:
         (tool,) = client.tools
@@ -184,3 +195,26 @@ async def test_what_goes_wrong_in_the_block_comes_out_as_it_is() -> None:
     with pytest.raises(KeyError, match="mine"):
         async with connected(server(tool_timeout_s=math.inf), env=ENV):
             raise KeyError("mine")
+
+
+async def test_questions_that_are_withdrawn_at_once_are_not_put_to_the_person() -> None:
+    """Each takes its time, whether anybody still waits for the answer or not."""
+    asked = []
+
+    async def elicit(name: str, question: Json) -> Json:
+        asked.append((name, question))
+        await trio.sleep_forever()
+        raise AssertionError
+
+    async with connected(server("withdraws"), env=ENV, elicit=elicit) as client:
+        await client.call_tool("echo", {})
+    assert len(asked) < 100
+
+
+async def test_a_question_that_nobody_could_read_is_refused() -> None:
+    async def elicit(name: str, question: Json) -> Json:
+        raise AssertionError(name, question)
+
+    async with connected(server(), env=ENV, elicit=elicit) as client:
+        said = await client.call_tool("ask", {"x": "x" * (1 << 20)})
+    assert "the question is too long for a person" in said["content"][0]["text"]

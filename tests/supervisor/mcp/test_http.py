@@ -129,3 +129,13 @@ async def test_an_answer_that_does_not_come_is_not_waited_for() -> None:
             with pytest.raises(TimedOut, match=exactly("timed out awaiting tools/call after 0.2s")):
                 await client.call_tool("echo", {})
             await eventually_async(lambda: "POST notifications/cancelled" in told.heard())
+
+
+async def test_a_server_that_repeats_our_headers_is_told_without_secrets() -> None:
+    with serve_mcp(fault="echo", token="s3cret") as told:
+        server = web(told, bearer_token_env_var="TOKEN", http_headers={"X-Key": "k-123456", "X-Fixed": "1"})
+        async with connected(server, env=ENV) as client:
+            with pytest.raises(McpFailure, match="unexpected status 400") as caught:
+                await client.call_tool("echo", {})
+    text = str(caught.value).lower()
+    assert ("authorization: bearer ***" in text, "x-key: ***" in text, "x-fixed: 1" in text) == (True, True, True)

@@ -1,6 +1,7 @@
 """Programs as servers: their environment, their lines, and that nothing of them is left."""
 
 import json
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -147,3 +148,23 @@ async def test_nothing_is_left_when_we_are_killed(tmp_path: Path, started_proces
 
 def _parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+async def test_lines_that_are_no_messages_keep_nobody_waiting(caplog: pytest.LogCaptureFixture) -> None:
+    """Between two of them everybody else has a turn."""
+    caplog.set_level(logging.DEBUG, "pycodex.mcp")
+    most = 0
+
+    async def watch() -> None:
+        nonlocal most
+        while True:
+            before = len(caplog.records)
+            await trio.lowlevel.checkpoint()
+            most = max(most, len(caplog.records) - before)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(watch)
+        async with connected(server("floods with nothing"), env=ENV):
+            nursery.cancel_scope.cancel()
+    assert len(caplog.records) >= 20_000
+    assert most < 10

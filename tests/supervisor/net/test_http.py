@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from pycodex.supervisor.model.scripted import SIZED, Reply, serve_script
-from pycodex.supervisor.net.http import NetworkFailure, open_http
+from pycodex.supervisor.net.http import LANES, NetworkFailure, open_http
 from support.interpreter import modules_loaded_by
 
 HELLO = Reply(body=b"hello", framing=SIZED)
@@ -31,7 +31,7 @@ async def test_straight() -> None:
     assert (request.method, request.path, request.raw) == ("POST", "/v1/x?a=b", b"{}")
 
 
-@pytest.mark.parametrize("value", ["Bearer secret\nsecret", "secret\r", "x secret\0y"])
+@pytest.mark.parametrize("value", ["Bearer secret\nsecret", "secret\r", "x secret\0y", "secret\fy", "secret\vy"])
 async def test_refused_header_is_named_and_its_value_is_not(value: str) -> None:
     async with serve_script([HELLO]) as server, open_http({}) as http:
         with pytest.raises(NetworkFailure, match="authorization") as caught:
@@ -78,6 +78,33 @@ async def test_refused_connection_says_so() -> None:
     with pytest.raises(NetworkFailure, match="refused") as caught:
         await body_of(url, {})
     assert not caught.value.is_permanent
+
+
+async def test_a_body_in_tiny_pieces_keeps_nobody_waiting() -> None:
+    """Between two of them everybody else has a turn."""
+    taken = most = 0
+
+    async def serve(stream: trio.SocketStream) -> None:
+        await stream.receive_some()
+        await stream.send_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+        await stream.send_all(b"1\r\nx\r\n" * 2000 + b"0\r\n\r\n")
+
+    async def watch() -> None:
+        nonlocal most
+        while True:
+            before = taken
+            await trio.lowlevel.checkpoint()
+            most = max(most, taken - before)
+
+    async with trio.open_nursery() as nursery, open_http({}) as http:
+        (listener,) = await nursery.start(partial(trio.serve_tcp, serve, 0, host="127.0.0.1"))
+        nursery.start_soon(watch)
+        answer = await http.get(f"http://127.0.0.1:{listener.socket.getsockname()[1]}/")
+        while await answer.chunk() is not None:
+            taken += 1
+        nursery.cancel_scope.cancel()
+    assert taken == 2000
+    assert most < 10
 
 
 # TLS
@@ -173,3 +200,14 @@ def test_the_half_of_httpx_that_we_do_not_need_is_not_loaded() -> None:
     unwanted = {"httpx", "http.cookiejar", "urllib.request", "email.message", "pydantic", "rich", "click", "pygments"}
     assert unwanted & loaded == set()
     assert "httpcore" not in modules_loaded_by("import pycodex.supervisor.model.client")
+
+
+async def test_requests_of_one_lane_share_a_connection_and_those_of_others_do_not() -> None:
+    async with serve_script(lambda _: HELLO) as server, open_http({}) as http:
+        lanes = [http.lane() for _ in range(LANES + 1)]
+        assert sorted(lanes[:LANES]) == list(range(LANES))
+        assert lanes[LANES] == lanes[0]
+        for lane in (1, 1, 2, 1):
+            answer = await http.post(f"{server.base_url}/responses", [], b"{}", lane=lane)
+            await answer.text(most_bytes=1000, seconds=60)
+        assert [request.connection for request in server.requests] == [0, 0, 1, 0]

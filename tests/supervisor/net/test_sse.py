@@ -57,7 +57,9 @@ def test_a_large_event_in_small_pieces_is_whole() -> None:
     assert decoded(*(whole[at : at + 4096] for at in range(0, len(whole), 4096))) == [text]
 
 
-@pytest.mark.parametrize("stream", [b"data: " + b"x" * 100, b"x" * 100, b"data: 12345\n" * 20])
+@pytest.mark.parametrize(
+    "stream", [b"data: " + b"x" * 100, b"x" * 100, b"data: 12345\n" * 20, b"data\n" * 100, b"data:\n" * 100]
+)
 def test_an_event_above_the_cap_is_refused(stream: bytes) -> None:
     decoder = SseDecoder(most_event_bytes=64)
     pieces = (stream[at : at + 1] for at in range(len(stream)))

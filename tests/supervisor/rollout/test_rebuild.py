@@ -167,6 +167,24 @@ def test_later_versions_tell_the_persons_words_as_items() -> None:
 
 
 @pytest.mark.parametrize(
+    "left",
+    [
+        [event("error", message="cannot"), complete("review")],
+        [
+            item(message("user", "no report")),
+            event("exited_review_mode", review_output=None),
+            event("turn_aborted", turn_id="review", reason="interrupted"),
+        ],
+    ],
+)
+def test_review_without_a_reviewer_is_no_part_of_the_turn_before(left: list[Line]) -> None:
+    lines = [*ONE, *TWO, event("entered_review_mode", target={"type": "custom"}), *left]
+    _, baseline, rebuild = rebuilt(lines)
+    assert (baseline or {}).get("turn_id") == "2"
+    assert rebuild.previous_model == "gpt-5.4"
+
+
+@pytest.mark.parametrize(
     "odd",
     [
         rolled_back(-1),

@@ -9,10 +9,12 @@ from pycodex.protocol.events.error import BackgroundEvent, ErrorEvent, StreamErr
 from pycodex.protocol.events.message import AgentMessage, ItemCompleted, ItemStarted
 from pycodex.protocol.events.turn import ContextCompacted, TaskComplete, ThreadRolledBack, TokenCount
 from pycodex.protocol.ops import Compact, RollBack, SetGoal
+from pycodex.protocol.thread_items import ContextCompactionItem
 from pycodex.protocol.user_input import Text
 from pycodex.supervisor.model.scripted import SIZED, Hold, Reply, Request, call, refuse, say
 from pycodex.supervisor.session.compaction import ACCURACY_WARNING
 from support.engine import Engine, Place, Talk, kinds, line_kinds, of_kind, open_engine, run, said
+from support.full_disk import no_room_behind
 
 LIMIT = "model_auto_compact_token_limit=4000"
 FULL = {"input_tokens": 5000, "output_tokens": 100, "total_tokens": 5100}
@@ -158,7 +160,7 @@ async def test_a_goal_is_not_forgotten(place: Place) -> None:
         talk = await engine.start(LIMIT)
         await talk.thread.submit(SetGoal(request_id="r", objective="pick plums"))
         await talk.ended()
-        assert any("pick plums" in text for text in said(engine.inputs[2], "developer"))
+        assert any("<objective>\npick plums\n" in text for text in said(engine.inputs[2], "user"))
 
 
 async def test_a_smaller_model_gets_what_the_larger_one_has_summarised(place: Place) -> None:
@@ -218,6 +220,46 @@ async def test_an_interrupt_leaves_everything_as_it_was(place: Place) -> None:
         assert (await talk.ended())[-1].reason == "interrupted"
         await talk.turn("second")
         assert said(engine.inputs[2], "assistant") == ["one"]
+
+
+@pytest.mark.parametrize("ends", [False, True])
+async def test_what_was_said_is_kept_when_the_turn_is_interrupted_before_it_begins(place: Place, ends: bool) -> None:
+    script = [full(say("one")), Reply(parts=[*say("SUMM"), Hold()]), Reply(parts=say("SUMMARY")), Reply()]
+    async with open_engine(place, script) as engine:
+        talk = await engine.start(LIMIT)
+        await talk.turn("first")
+        await talk.say("second")
+        await talk.until(ItemStarted, lambda event: isinstance(event.item, ContextCompactionItem))
+        if ends:
+            await talk.thread.shut_down()
+            talk = await engine.resume(place.sessions()[0], LIMIT)
+        else:
+            await talk.interrupt()
+            await talk.ended()
+        await talk.turn("third")
+        assert [text.startswith("<turn_aborted>") or text for text in own(engine.inputs[2])][:3] == [
+            "first",
+            "second",
+            True,
+        ]
+        kept = own(engine.inputs[3])
+        assert (kept[:2], kept[3]) == (["first", "second"], "third")
+
+
+async def test_a_summary_that_the_file_cannot_take_is_known_as_one(place: Place) -> None:
+    words = ("one", "SUMMARY 1", "two", "SUMMARY 2", "three")
+    async with open_engine(place, [full(say(text)) for text in words]) as engine:
+        talk = await engine.start()
+        await talk.turn("first")
+        with no_room_behind(str(talk.thread.rollout_path)):
+            events = await compact(talk)
+        assert of_kind(events, ErrorEvent)
+        # What is left of the context was estimated: it is not taken for full.
+        assert of_kind(events, TokenCount)[-1].info["last_token_usage"]["total_tokens"] < FULL["total_tokens"]
+        await talk.turn("second")
+        await compact(talk)
+        await talk.turn("third")
+        assert [text.rpartition("\n")[2] for text in own(engine.inputs[4])] == ["first", "second", "SUMMARY 2", "third"]
 
 
 async def test_what_does_not_fit_is_left_out_of_the_request(place: Place) -> None:

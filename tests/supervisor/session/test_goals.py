@@ -82,8 +82,8 @@ async def test_turns_follow_each_other_until_the_model_says_that_the_goal_is_rea
         assert len(of_kind(talk.events, TaskStarted)) == len(of_kind(talk.events, TaskComplete)) == 3
         shown = [event.item for event in of_kind(talk.events, ItemCompleted) if isinstance(event.item, UserMessageItem)]
         assert [item.content[0]["text"] for item in shown] == ["win the game"]
-        assert said(engine.inputs[-1], "user")[-1] == "win the game"
-        notes = [text for text in said(engine.inputs[-1], "developer") if text.startswith("<goal>\n")]
+        assert said(engine.inputs[-1], "user").count("win the game") == 1
+        notes = [text for text in said(engine.inputs[-1], "user") if "<objective>" in text]
         assert len(notes) == 3
         assert all("<objective>\nwin the game\n</objective>" in note for note in notes)
         assert f"So far: {4 * COST} tokens" in notes[2]
@@ -128,9 +128,10 @@ async def test_budget_ends_it_after_a_word_to_the_model(place: Place) -> None:
         assert (await aim(talk, token_budget=2 * COST)).goal.token_budget == 2 * COST
         goal = await goal_over(talk)
         assert (goal.status, goal.tokens_used) == (BUDGET_LIMITED, 3 * COST)
-        notes = said(engine.inputs[2], "developer")
-        assert "used up" in notes[-1]
-        assert f"So far: 0 of {2 * COST} tokens" in notes[-2]
+        note, objective, warning = said(engine.inputs[2], "user")[-3:]
+        assert "used up" in warning
+        assert objective == "win"
+        assert f"So far: 0 of {2 * COST} tokens" in note
         assert len(engine.inputs) == 3
         # Without more of it the goal does not go on.
         assert (await aim(talk, None, status=ACTIVE)).goal.status == BUDGET_LIMITED
@@ -194,7 +195,9 @@ async def test_goal_that_is_set_during_a_turn_begins_after_it(place: Place) -> N
         go.set()
         assert (await talk.until(TaskComplete)).turn_id == first
         assert (await goal_over(talk)).status == COMPLETE
-        assert said(engine.inputs[1], "user")[-2:] == ["hello", "win"]
+        hello, note, objective = said(engine.inputs[1], "user")[-3:]
+        assert (hello, objective) == ("hello", "win")
+        assert "<objective>\nwin\n</objective>" in note
 
 
 async def test_cleared_goal_lets_the_turn_end(place: Place) -> None:

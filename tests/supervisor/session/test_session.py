@@ -21,6 +21,7 @@ from pycodex.supervisor.context.environment import user_shell
 from pycodex.supervisor.model.scripted import Hold, Reply, Until, call, custom, say
 from support.approvals import Person
 from support.engine import Place, Talk, kinds, line_kinds, lines_of, of_kind, open_engine, outputs, plan, run, said
+from support.full_disk import no_room_behind
 from support.marked import Mark
 from support.waiting import eventually_async
 
@@ -183,6 +184,17 @@ async def test_said_before_an_interrupt_is_kept(place: Place) -> None:
         late, marker, asked = said(engine.inputs[1], "user")[-3:]
         assert (late, asked) == ("late", "next")
         assert marker.startswith(MARKER)
+
+
+async def test_said_to_a_full_disk_is_there_for_the_next_turn(place: Place) -> None:
+    async with open_engine(place, lambda _request: Reply(parts=say("ok"))) as engine:
+        talk = await engine.start()
+        await talk.turn("one")
+        with no_room_behind(str(talk.thread.rollout_path)):
+            assert of_kind(await talk.turn("two"), ErrorEvent)
+        await talk.turn("three")
+        assert said(engine.inputs[1], "user")[-3:] == ["one", "two", "three"]
+    assert line_kinds(place.lines()).count("user_message") == 3
 
 
 async def test_steering_needs_a_turn_and_the_right_one(place: Place) -> None:

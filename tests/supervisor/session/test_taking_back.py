@@ -5,6 +5,7 @@ from pycodex.protocol.events.turn import ThreadRolledBack, TokenCount
 from pycodex.protocol.ops import RollBack
 from pycodex.supervisor.model.scripted import Hold, Reply, say
 from support.engine import Place, line_kinds, open_engine, said
+from support.full_disk import no_room_behind
 
 
 async def test_model_sees_only_what_remains(place: Place) -> None:
@@ -35,6 +36,19 @@ async def test_without_any_turn_everything_is_told_again(place: Place) -> None:
             await talk.turn("two")
             assert len(said(engine.inputs[1], "developer")) == 2
             assert "one" not in said(engine.inputs[1], "user")
+
+
+async def test_file_that_cannot_take_the_mark_brings_nothing_back(place: Place) -> None:
+    async with open_engine(place, lambda _request: Reply(parts=say("ok"))) as engine:
+        talk = await engine.start()
+        for text in ("one", "two"):
+            await talk.turn(text)
+        with no_room_behind(str(talk.thread.rollout_path)):
+            await talk.thread.submit(RollBack(turns=1))
+            await talk.until(TokenCount)
+        await talk.turn("three")
+        assert "two" not in said(engine.inputs[2], "user")
+    assert "thread_rolled_back" in line_kinds(place.lines())
 
 
 async def test_not_while_a_turn_runs(place: Place) -> None:

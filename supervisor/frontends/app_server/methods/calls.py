@@ -8,6 +8,8 @@ from pycodex.supervisor.frontends.app_server.method import Caller, RpcError
 from pycodex.supervisor.rollout.listing import find_by_id
 
 if TYPE_CHECKING:
+    import trio
+
     from pycodex.supervisor.frontends.app_server.live_thread import LiveThread
 
 
@@ -20,6 +22,15 @@ def call_of(caller: Caller) -> Call:
     if not isinstance(caller, Call):
         raise TypeError(f"not a call of this server: {caller!r}")
     return caller
+
+
+def end_of(call: Call) -> "trio.Event":
+    """Set once the request is answered, or has come to nothing: for what must not be told before."""
+    import trio
+
+    answered = trio.Event()
+    call.at_the_end(answered.set)
+    return answered
 
 
 def loaded(call: Call, thread_id: str) -> "LiveThread":

@@ -21,7 +21,7 @@ from pycodex.supervisor.frontends.app_server.connection import Call
 from pycodex.supervisor.frontends.app_server.latest_config import latest_config
 from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, Caller, Json, Method, RpcError
 from pycodex.supervisor.frontends.app_server.methods.accounts import account_told, login_now
-from pycodex.supervisor.frontends.app_server.methods.calls import call_of
+from pycodex.supervisor.frontends.app_server.methods.calls import call_of, end_of
 
 if TYPE_CHECKING:
     from pycodex.supervisor.auth.chatgpt_login import LoginTerms
@@ -145,11 +145,8 @@ class _Completion:
     """Tells everybody how a login that took its time has ended, but not before its beginning was answered."""
 
     def __init__(self, call: Call) -> None:
-        import trio
-
         self._call = call
-        self._answered = trio.Event()
-        call.at_the_end(self._answered.set)
+        self._answered = end_of(call)
 
     async def tell(self, login_id: str, error: str | None) -> None:
         await self._answered.wait()

@@ -12,18 +12,25 @@ from pycodex.protocol.app.mcp_servers import (
     McpServerOauthLoginParams,
     McpServerToolCallParams,
 )
+from pycodex.protocol.errors import UserFacing
 from pycodex.supervisor.config.mcp_servers import HttpServer
 from pycodex.supervisor.frontends.app_server.connection import Call
 from pycodex.supervisor.frontends.app_server.latest_config import latest_config
 from pycodex.supervisor.frontends.app_server.method import INTERNAL_ERROR, Caller, Json, Method, RpcError
-from pycodex.supervisor.frontends.app_server.methods.calls import call_of, loaded
+from pycodex.supervisor.frontends.app_server.methods.calls import call_of, end_of, loaded
 from pycodex.supervisor.frontends.app_server.paging import page
 from pycodex.supervisor.mcp.failures import McpFailure
 
 if TYPE_CHECKING:
+    from pycodex.supervisor.frontends.app_server.login_attempts import Completed
     from pycodex.supervisor.mcp.client import McpTool
     from pycodex.supervisor.mcp.connections import McpConnections
+    from pycodex.supervisor.mcp.logins import McpLogins
     from pycodex.supervisor.mcp.statuses import ServerStatus
+
+LOGIN_S = 300.0
+"""How long a person may take, if the client does not say."""
+MOST_LOGIN_S = 24 * 3600.0
 
 
 async def list_status(caller: Caller, params: ListMcpServerStatusParams) -> Json:
@@ -33,7 +40,8 @@ async def list_status(caller: Caller, params: ListMcpServerStatusParams) -> Json
         return {"data": [], "nextCursor": cursor}
     from pycodex.supervisor.mcp.statuses import statuses
 
-    return {"data": [_told(each) for each in await statuses(found, caller.server.env)], "nextCursor": cursor}
+    told = await statuses(found, caller.server.env, _logins(call_of(caller)))
+    return {"data": [_told(each) for each in told], "nextCursor": cursor}
 
 
 def _told(status: "ServerStatus") -> Json:
@@ -62,7 +70,7 @@ async def reload(caller: Caller, params: None) -> Json:
     call = call_of(caller)
     servers = latest_config(call.server).mcp_servers
     for live in call.server.live.all():
-        live.thread.use_mcp_servers(servers, call.server.env)
+        live.thread.use_mcp_servers(servers, _logins(call))
     return {}
 
 
@@ -100,7 +108,7 @@ async def _read_by_itself(call: Call, name: str, uri: str) -> list[Json]:
     server = latest_config(call.server).mcp_servers.get(name)
     if server is None or not server.enabled:
         raise McpFailure(f"unknown MCP server '{name}'")
-    async with connected(server, env=call.server.env) as client:
+    async with connected(server, env=call.server.env, logins=_logins(call)) as client:
         return await client.read_resource(uri)
 
 
@@ -111,22 +119,53 @@ def _servers_of(call: Call, thread_id: str) -> "McpConnections":
     return servers
 
 
+def _logins(call: Call) -> "McpLogins":
+    return call.server.threads.mcp_logins(call.server.codex_home)
+
+
 async def log_in(caller: Caller, params: McpServerOauthLoginParams) -> Json:
-    server = latest_config(caller.server).mcp_servers.get(params.name)
+    call = call_of(caller)
+    config = latest_config(call.server)
+    server = config.mcp_servers.get(params.name)
     if server is None:
         raise RpcError(f"No MCP server named '{params.name}' found.")
     if not isinstance(server.transport, HttpServer):
         raise RpcError("OAuth login is only supported for streamable HTTP servers.")
-    raise RpcError(
-        f"failed to login to MCP server '{params.name}': logging in to MCP servers is not supported",
-        code=INTERNAL_ERROR,
+    from pycodex.supervisor.mcp.login import McpLoginTerms
+    from pycodex.supervisor.mcp.oauth import scopes_in
+
+    terms = McpLoginTerms(
+        name=params.name,
+        server=server.transport,
+        logins=_logins(call),
+        scopes=None if params.scopes is None else scopes_in(params.scopes),
+        callback_port=config.mcp_oauth_callback_port,
+        callback_url=config.mcp_oauth_callback_url,
     )
+    limit_s = LOGIN_S if params.timeout_secs is None else min(max(params.timeout_secs, 1), MOST_LOGIN_S)
+    try:
+        url = await call.server.logins.start_mcp(call.nursery, terms, _tell_end(call, params.name), limit_s=limit_s)
+    except UserFacing as error:
+        raise RpcError(f"failed to login to MCP server '{params.name}': {error}", code=INTERNAL_ERROR) from None
+    return {"authorizationUrl": url}
+
+
+def _tell_end(call: Call, name: str) -> "Completed":
+    """Everybody is told how it has ended, but not before its beginning was answered."""
+    answered = end_of(call)
+
+    async def completed(_: str, error: str | None) -> None:
+        await answered.wait()
+        outcome: Json = {"name": name, "success": error is None, **({} if error is None else {"error": error})}
+        call.server.broadcast("mcpServer/oauthLogin/completed", outcome)
+
+    return completed
 
 
 METHODS = (
     Method(name="mcpServerStatus/list", params=ListMcpServerStatusParams, run=list_status, may_wait=True),
     Method(name="config/mcpServer/reload", params=None, run=reload),
-    Method(name="mcpServer/oauth/login", params=McpServerOauthLoginParams, run=log_in),
+    Method(name="mcpServer/oauth/login", params=McpServerOauthLoginParams, run=log_in, may_wait=True),
     Method(name="mcpServer/tool/call", params=McpServerToolCallParams, run=call_tool, may_wait=True),
     Method(name="mcpServer/resource/read", params=McpResourceReadParams, run=read_resource, may_wait=True),
 )

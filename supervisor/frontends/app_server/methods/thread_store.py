@@ -140,7 +140,7 @@ async def name(caller: Caller, params: ThreadSetNameParams) -> Json:
 
 
 async def update_metadata(caller: Caller, params: ThreadMetadataUpdateParams) -> Json:
-    """What is not given stays; null clears."""
+    """What is not given stays; null clears. Also of a thread that is archived."""
     call = call_of(caller)
     given = params.git_info
     if given is None or not given.model_fields_set:
@@ -150,7 +150,8 @@ async def update_metadata(caller: Caller, params: ThreadMetadataUpdateParams) ->
     for name, value in changes.items():
         if value == "":
             raise RpcError(f"gitInfo.{name} must not be empty")
-    _refuse_unknown(call, params.thread_id)
+    if find_by_id(call.server.codex_home, checked_id(params.thread_id), archived=True) is None:
+        _refuse_unknown(call, params.thread_id)
     before = (await read(caller, ThreadReadParams(thread_id=params.thread_id)))["thread"]["gitInfo"] or {}
     git = {stored: changes.get(name, before.get(name)) for name, stored in thread_views.GIT_NAMES.items()}
     note_git(call.server.codex_home, params.thread_id, git)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pycodex.supervisor.auth.oauth import RefreshFailed
+from pycodex.supervisor.auth.grants import RefreshFailed
 from support.app_server import open_app_server
 from support.engine import Place
 from support.issuer import jwt

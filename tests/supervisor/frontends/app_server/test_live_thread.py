@@ -109,7 +109,10 @@ async def test_patch_is_asked_about_after_it_was_begun(place: Place) -> None:
             "item/completed fileChange",
             "turn/diff/updated",
         ]
-        assert [word for word in words if word in expected][: len(expected)] == expected
+        heard = [word for word in words if word in (*expected, "item/commandExecution/outputDelta")]
+        assert heard[: len(expected)] == expected
+        assert heard.count("item/fileChange/outputDelta") == 1
+        assert "item/commandExecution/outputDelta" not in heard
     assert (place.workspace / "a.txt").read_text() == "one\n"
 
 

@@ -126,7 +126,8 @@ def test_patch_is_begun_by_its_question_at_the_latest() -> None:
     ]
     assert tell(telling, begin) == []
     ended = PatchApplyEnd(**end, success=True, status="completed")
-    assert methods(telling, ended, ended) == ["item/fileChange/outputDelta", "item/completed"]
+    output = ExecCommandOutputDelta(call_id="p", stream="stdout", chunk="U3VjY2Vzcw==")
+    assert methods(telling, output, ended, ended) == ["item/fileChange/outputDelta", "item/completed"]
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,14 @@
 import pytest
 
 from pycodex.protocol.events.exec import ExecCommandBegin
-from pycodex.protocol.events.message import ItemStarted
+from pycodex.protocol.events.message import AgentMessageContentDelta, ItemStarted
 from pycodex.protocol.events.turn import TaskComplete, TaskStarted, TurnAborted
 from pycodex.protocol.items import input_text, message
 from pycodex.protocol.ops import Compact, InjectItems, Interrupt, SetGoal, UserTurn
 from pycodex.protocol.user_input import Text
 from pycodex.supervisor.model.scripted import Hold, Reply, Request, say
 from pycodex.supervisor.session.session import NotSteerable
-from support.engine import Place, line_kinds, of_kind, open_engine, run, said
+from support.engine import Place, line_kinds, open_engine, run, said
 
 
 async def test_a_running_turn_ends_for_it_without_a_word_to_the_model(place: Place) -> None:
@@ -61,15 +61,48 @@ async def test_a_second_one_waits_for_the_first(place: Place) -> None:
             await talk.until(TaskComplete)
 
 
-async def test_a_thread_that_ends_meanwhile_starts_nothing_more(place: Place) -> None:
-    async with open_engine(place, [Reply(parts=[*say("SUMM"), Hold()])]) as engine:
+async def test_a_thread_that_ends_meanwhile_asks_nothing_more_and_loses_nothing_that_was_said(place: Place) -> None:
+    def script(request: Request) -> Reply:
+        return Reply(parts=say("ok") if request.body["tools"] else [*say("SUMM"), Hold()])
+
+    async with open_engine(place, script) as engine:
         talk = await engine.start()
         await talk.thread.submit(Compact())
         await talk.until(ItemStarted)
-        await talk.thread.begin(UserTurn(items=(Text(text="too late"),)))
+        await talk.thread.submit(Compact())
+        second = await talk.thread.begin(UserTurn(items=(Text(text="too late"),)))
         await talk.thread.shut_down()
-        assert not of_kind(await talk.rest(), TaskStarted)
+        assert TurnAborted(turn_id=second, reason="interrupted") in await talk.rest()
         assert not any(b"too late" in request.raw for request in engine.server.requests)
+        (path,) = place.sessions()
+        resumed = await engine.resume(path)
+        await resumed.turn("and now")
+        assert [text for text in said(engine.inputs[-1], "user") if text[0] != "<"] == ["too late", "and now"]
+
+
+async def test_nobody_overtakes_what_waits(place: Place) -> None:
+    def script(request: Request) -> Reply:
+        is_held = b'"three"' not in request.raw and b'"two"' not in request.raw
+        return Reply(parts=[*say("ok"), Hold()]) if is_held else Reply(parts=say("ok"))
+
+    async with open_engine(place, script) as engine:
+        talk = await engine.start()
+        await talk.thread.submit(Compact())
+        await talk.until(ItemStarted)
+        turns = [await talk.thread.begin(UserTurn(items=(Text(text=text),))) for text in ("one", "two")]
+        await talk.thread.submit(Interrupt())
+        await talk.until(TaskStarted, lambda event: event.turn_id == turns[0])
+        # The turn that runs now takes input, but something was said before this.
+        turns.append(await talk.thread.begin(UserTurn(items=(Text(text="three"),))))
+        turns.append(await talk.thread.submit(Compact()))
+        await talk.until(AgentMessageContentDelta)
+        await talk.thread.submit(Interrupt())
+        assert (await talk.until(TurnAborted)).reason == "interrupted"
+        for turn_id in turns[1:]:
+            assert (await talk.until(TaskStarted)).turn_id == turn_id
+            await talk.until(TaskComplete)
+        asked = [request.body["input"] for request in engine.server.requests if request.body["tools"]]
+        assert [said(items, "user")[-1] for items in asked] == ["one", "two", "three"]
 
 
 async def test_a_goal_goes_on_after_it(place: Place) -> None:

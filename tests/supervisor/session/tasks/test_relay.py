@@ -6,6 +6,7 @@ import pytest
 
 from pycodex.protocol.events.error import BackgroundEvent, ErrorEvent
 from pycodex.protocol.events.exec import ExecCommandEnd
+from pycodex.protocol.events.mcp import McpStartupComplete, McpStartupUpdate
 from pycodex.protocol.events.message import (
     AgentMessage,
     AgentMessageContentDelta,
@@ -93,3 +94,9 @@ def test_what_has_begun_still_ends() -> None:
     )
     assert list(relay.told_at_the_end(ended)) == [ended.replace(turn_id="turn-1")]
     assert list(relay.told_at_the_end(AgentReasoning(text="hm"))) == []
+
+
+def test_servers_of_the_reviewer_are_told_as_they_start() -> None:
+    starting = McpStartupUpdate(server="a", status={"state": "starting"})
+    complete = McpStartupComplete(ready=("a",), failed=(), cancelled=())
+    assert relayed(starting, BackgroundEvent(message="a note"), BEGUN, complete) == [starting, BEGUN, complete]

@@ -87,10 +87,10 @@ async def test_threads_connect_anew_after_a_reload(place: Place, tmp_path: Path)
     [
         ("none", "No MCP server named 'none' found."),
         ("local", "OAuth login is only supported for streamable HTTP servers."),
-        ("web", "failed to login to MCP server 'web': logging in to MCP servers is not supported"),
+        ("web", "failed to login to MCP server 'web': No authorization support detected"),
     ],
 )
-async def test_nobody_is_logged_in(client: Client, name: str, message: str) -> None:
+async def test_where_nobody_can_log_in(client: Client, name: str, message: str) -> None:
     with pytest.raises(Refused) as raised:
         await client.call("mcpServer/oauth/login", name=name)
     assert raised.value.message == message
@@ -140,4 +140,9 @@ async def test_what_has_no_thread_or_no_servers(scratch: Scratch) -> None:
 
 def test_whoever_waits_for_a_server_keeps_nobody_else_waiting() -> None:
     waiting = {method.name for method in METHODS if method.may_wait}
-    assert waiting == {"mcpServerStatus/list", "mcpServer/tool/call", "mcpServer/resource/read"}
+    assert waiting == {
+        "mcpServerStatus/list",
+        "mcpServer/oauth/login",
+        "mcpServer/tool/call",
+        "mcpServer/resource/read",
+    }

@@ -105,6 +105,10 @@ async def test_repository_is_what_the_client_says_it_is(place: Place) -> None:
         assert changed["thread"]["gitInfo"] == expected
         (listed,) = (await client.call("thread/list"))["data"]
         assert listed["gitInfo"] == expected
+        await client.call("thread/archive", threadId=thread_id)
+        put_aside = await client.call(update, threadId=thread_id, gitInfo={"originUrl": "v"})
+        assert put_aside["thread"]["gitInfo"] == {**expected, "originUrl": "v"}
+        await client.call("thread/unarchive", threadId=thread_id)
         await client.call(update, threadId=thread_id, gitInfo={"sha": None, "originUrl": None})
         assert (await client.call("thread/read", threadId=thread_id))["thread"]["gitInfo"] is None
 
