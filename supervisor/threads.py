@@ -249,8 +249,7 @@ class ThreadManager:
         file = RolloutWriter.ephemeral() if config.ephemeral else new_file(config.codex_home, meta, history)
         origin = _Origin(thread_id=thread_id, file=file, instructions=instructions, dynamic_tools=tools, terms=terms)
         origin.rules = rules or origin.rules
-        origin.items = history
-        origin.is_copy = terms.history is not None
+        origin.items, origin.is_copy = history, terms.history is not None
         return await self._open(config, model, origin)
 
     async def resume(
@@ -418,8 +417,8 @@ class ThreadManager:
         )
 
     def _client(self, config: Config, identity: Identity, thread_id: str) -> ModelClient:
-        keeper = self.keeper(config.codex_home)
-        credentials = Credentials(self._env, keeper, store=config.cli_auth_credentials_store)
+        store = config.cli_auth_credentials_store
+        credentials = Credentials(self._env, self.keeper(config.codex_home), store=store)
         return ModelClient(self._http, config.provider, credentials, identity, thread_id)
 
     @asynccontextmanager
@@ -568,14 +567,10 @@ async def _open_after_first_request(http: Http, pool: LatePool) -> None:
     # Without workers there are no commands to read either; whoever needs one is told.
     with suppress(NoWorkers):
         await pool.ready()
-        _load_reading_of_commands()
+        # The first command would otherwise wait for the grammar of shells, and for what is asked of it.
+        from pycodex.supervisor.policy.summaries import parsed_cmd
 
-
-def _load_reading_of_commands() -> None:
-    """What the first command would otherwise wait for: a grammar, and what is asked of it."""
-    from pycodex.supervisor.policy.summaries import parsed_cmd
-
-    parsed_cmd(("sh", "-c", "true"))
+        parsed_cmd(("sh", "-c", "true"))
 
 
 @asynccontextmanager

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pycodex.protocol.errors import UserFacing
-from pycodex.supervisor.auth.web import WebAnswer
 
 _MOST_TOLD = 500
 _STATE_BYTES = 32
@@ -59,11 +58,6 @@ def without_secrets(text: str, *secrets: str) -> str:
     for secret in secrets:
         text = text.replace(secret, "***") if secret else text
     return text
-
-
-def object_in(answer: WebAnswer) -> Mapping[str, Any]:
-    parsed = _parsed(answer.text)
-    return parsed if isinstance(parsed, dict) else {}
 
 
 def _parsed(text: str) -> Any:

@@ -11,7 +11,6 @@ from pycodex.supervisor.auth.grants import (
     LoginRefused,
     RefreshFailed,
     code_in,
-    object_in,
     reason_in,
     token_in,
     without_secrets,
@@ -90,7 +89,7 @@ async def tokens_for_code(send: Send, issuer: str, *, code: str, redirect_uri: s
     if not answer.is_good:
         reason = without_secrets(reason_in(answer.text), code, verifier)
         raise LoginFailed(f"token endpoint returned status {answer.status_text}: {reason}")
-    found = object_in(answer)
+    found = answer.fields
     tokens = Tokens(**{name: token_in(found, name) for name in ("id_token", "access_token", "refresh_token")})
     if None in (tokens.id_token, tokens.access_token, tokens.refresh_token):
         raise LoginFailed("the token endpoint did not send all of id_token, access_token and refresh_token")
@@ -112,7 +111,7 @@ async def api_key_for(send: Send, issuer: str, id_token: str) -> str | None:
         answer = await send(form_request(f"{issuer}/oauth/token", fields))
     except Unreachable:
         return None
-    return token_in(object_in(answer), "access_token") if answer.is_good else None
+    return token_in(answer.fields, "access_token") if answer.is_good else None
 
 
 async def refreshed_tokens(send: Send, env: Mapping[str, str], refresh_token: str) -> Tokens:
@@ -130,7 +129,7 @@ async def refreshed_tokens(send: Send, env: Mapping[str, str], refresh_token: st
     if not answer.is_good:
         reason = without_secrets(reason_in(answer.text), refresh_token)
         raise RefreshFailed(f"Failed to refresh token: {answer.status_text}: {reason}")
-    found = object_in(answer)
+    found = answer.fields
     tokens = Tokens(**{name: token_in(found, name) for name in ("id_token", "access_token", "refresh_token")})
     if tokens.access_token is None:
         raise RefreshFailed("Failed to refresh token: the answer holds no access token")

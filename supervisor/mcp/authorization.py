@@ -13,7 +13,6 @@ from pycodex.supervisor.auth.grants import (
     Pkce,
     RefreshFailed,
     code_in,
-    object_in,
     reason_in,
     token_in,
     without_secrets,
@@ -62,7 +61,7 @@ async def registered(asker: Asker, server: AuthorizationServer, redirect_uri: st
     answer = await asker.ask(json_request(server.registration_endpoint, wish))
     if not answer.is_good:
         raise LoginFailed(f"client registration failed: {answer.status_text}: {reason_in(answer.text)}")
-    told = object_in(answer)
+    told = answer.fields
     client_id = token_in(told, "client_id")
     if client_id is None:
         raise LoginFailed("client registration failed: the answer holds no client id")
@@ -144,7 +143,7 @@ def _resource(resource: str | None) -> dict[str, str]:
 
 
 def _grant(answer: WebAnswer) -> Grant | None:
-    told = object_in(answer)
+    told = answer.fields
     access, kind, seconds, scope = (
         token_in(told, "access_token"),
         told.get("token_type", "bearer"),

@@ -79,8 +79,10 @@ async def test_turn_of_another_thread_completes_while_a_long_file_is_read(
             assert (turn["id"], turn["status"], len(turn["items"])) == ("long", "completed", 1)
 
 
-async def test_turn_of_another_thread_completes_while_turns_are_taken_back(place: Place) -> None:
-    path = long_session(place.home, 2 * LONG_FILE_BYTES >> 20)
+async def test_turn_of_another_thread_completes_while_turns_are_taken_back(
+    place: Place, scale: Callable[[int, int], int]
+) -> None:
+    path = long_session(place.home, scale(2 * LONG_FILE_BYTES >> 20, 100))
     async with open_engine(place, [Reply(parts=say("done meanwhile"))]) as engine:
         talk, other = await engine.resume(path), await engine.start()
         with readers_held_up() as limiter:
