@@ -11,7 +11,7 @@ from keyring.backend import KeyringBackend
 
 
 class Ring(KeyringBackend):
-    priority = 1.0
+    priority = -1.0  # never chosen, only set
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

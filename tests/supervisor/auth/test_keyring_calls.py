@@ -15,7 +15,7 @@ from support.waiting import eventually
 class Silent(KeyringBackend):
     """Waits for a person, and then fails."""
 
-    priority = 1.0
+    priority = -1.0  # never chosen, only set
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
