@@ -21,10 +21,9 @@ from pycodex.protocol.events.goal import ThreadGoal
 from pycodex.protocol.events.turn import SessionConfigured
 from pycodex.protocol.events.union import AnyEvent
 from pycodex.protocol.ids import new_thread_id, new_turn_id
-from pycodex.protocol.ops import ClearGoal, Op, SetGoal, UserTurn
+from pycodex.protocol.ops import ClearGoal, SetGoal
 from pycodex.protocol.permissions import told_as_legacy
 from pycodex.protocol.rollout import SessionMeta, timestamp_of
-from pycodex.protocol.user_input import UserInput
 from pycodex.protocol.user_turns import before_last_user_turns
 from pycodex.supervisor.auth.credentials import Credentials
 from pycodex.supervisor.auth.keeper import LoginKeeper
@@ -40,6 +39,7 @@ from pycodex.supervisor.policy.rules import Rules
 from pycodex.supervisor.rollout.thread_files import forked_file, goal_in, new_file, replayed
 from pycodex.supervisor.rollout.writer import RolloutWriter
 from pycodex.supervisor.session.basis import ThreadModel, basis_of
+from pycodex.supervisor.session.codex_thread import CodexThread
 from pycodex.supervisor.session.goals import Goals
 from pycodex.supervisor.session.journal import Journal
 from pycodex.supervisor.session.notify import Notifier
@@ -61,67 +61,12 @@ from pycodex.supervisor.workspace.git import git_facts
 if TYPE_CHECKING:
     from pycodex.protocol.items import Item
     from pycodex.supervisor.auth.web import WebAnswer, WebRequest
-    from pycodex.supervisor.config.mcp_servers import McpServer
-    from pycodex.supervisor.mcp.connections import McpConnections
     from pycodex.supervisor.mcp.logins import McpLogins
     from pycodex.supervisor.rollout.listing import Filters, Page
     from pycodex.supervisor.rollout.reader import Replayed
     from pycodex.supervisor.session.children import ChildTerms
 
 logger = logging.getLogger("pycodex.threads")
-
-
-class CodexThread:
-    """A front-end's handle: wishes in, events out. The first event is SessionConfigured."""
-
-    def __init__(
-        self, session: Session, outbox: Outbox, *, rollout_path: str | None, works_for_another: bool = False
-    ) -> None:
-        self.thread_id = session.state.thread_id
-        self.rollout_path = rollout_path
-        self.works_for_another = works_for_another
-        self._session = session
-        self._outbox = outbox
-
-    async def submit(self, op: Op) -> str:
-        """Gives the id of the turn that the wish starts, if it starts one."""
-        return await self._session.submit(op)
-
-    async def begin(self, wish: UserTurn) -> str:
-        """Gives the id of the turn that it starts, or of the running one that it joins."""
-        return await self._session.begin(wish)
-
-    async def next_event(self) -> AnyEvent:
-        """Raises OutboxClosed after the last one."""
-        return await self._outbox.get()
-
-    async def shut_down(self) -> None:
-        """End it in good order, and see it end."""
-        self.close()
-        await self.ended()
-
-    def close(self) -> None:
-        """Let it end in good order, behind all that was wished so far."""
-        self._session.close()
-
-    async def ended(self) -> None:
-        """Until nothing of it is left."""
-        await self._session.over.wait()
-
-    def use_mcp_servers(self, servers: "Mapping[str, McpServer]", logins: "McpLogins") -> None:
-        """Other MCP servers from the next turn on."""
-        self._session.use_servers(servers, logins)
-
-    @property
-    def mcp(self) -> "McpConnections | None":
-        """Its MCP servers, for calls that no model has asked for."""
-        return self._session.state.tools.mcp
-
-    def steer_input(
-        self, inputs: Sequence[UserInput], *, expected_turn_id: str | None = None, client_id: str | None = None
-    ) -> str:
-        """Add to the running turn; gives its id. Raises UserFacing if there is none, or another one."""
-        return self._session.steer(inputs, expected_turn_id=expected_turn_id, client_id=client_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

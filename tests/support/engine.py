@@ -22,8 +22,9 @@ from pycodex.supervisor.config.config import Config, Flags
 from pycodex.supervisor.config.load import load_config
 from pycodex.supervisor.model.headers import identity_of
 from pycodex.supervisor.model.scripted import Event, Script, ScriptedServer, call, serve_script
+from pycodex.supervisor.session.codex_thread import CodexThread
 from pycodex.supervisor.session.outbox import OutboxClosed
-from pycodex.supervisor.threads import CodexThread, ThreadManager, open_threads
+from pycodex.supervisor.threads import ThreadManager, open_threads
 from support.interpreter import MINIMAL_ENV
 from support.pools import short_base
 

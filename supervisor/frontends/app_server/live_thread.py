@@ -21,8 +21,8 @@ from pycodex.supervisor.frontends.app_server.gate import Gate, Hold
 from pycodex.supervisor.frontends.app_server.questions import Asked
 from pycodex.supervisor.frontends.app_server.telling import IDLE, NOT_LOADED, Json, Notice, Question, Telling, Told
 from pycodex.supervisor.frontends.app_server.thread_facts import ThreadFacts
+from pycodex.supervisor.session.codex_thread import CodexThread
 from pycodex.supervisor.session.outbox import OutboxClosed
-from pycodex.supervisor.threads import CodexThread
 
 if TYPE_CHECKING:
     from pycodex.supervisor.frontends.app_server.connection import Connection

@@ -20,7 +20,8 @@ from pycodex.supervisor.frontends.app_server.questions import OpenQuestions
 from pycodex.supervisor.frontends.app_server.telling import Json
 from pycodex.supervisor.frontends.app_server.thread_facts import ThreadFacts
 from pycodex.supervisor.frontends.app_server.transport import Wire
-from pycodex.supervisor.threads import CodexThread, ThreadManager
+from pycodex.supervisor.session.codex_thread import CodexThread
+from pycodex.supervisor.threads import ThreadManager
 
 if TYPE_CHECKING:
     from pycodex.supervisor.config.config import Config, Flags

@@ -32,7 +32,8 @@ from pycodex.supervisor.frontends.exec.style import Style, harmless, wants_colou
 from pycodex.supervisor.frontends.log_file import open_log
 from pycodex.supervisor.model.headers import identity_of
 from pycodex.supervisor.model.scripted import serve_script
-from pycodex.supervisor.threads import CodexThread, open_threads
+from pycodex.supervisor.session.codex_thread import CodexThread
+from pycodex.supervisor.threads import open_threads
 
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Long enough to read along, short enough to wait for.

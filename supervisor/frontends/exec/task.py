@@ -24,9 +24,10 @@ from pycodex.supervisor.frontends.exec.refusal import refusal_of
 from pycodex.supervisor.frontends.exec.request import ExecRequest, ResumeTarget
 from pycodex.supervisor.frontends.exec.run import Start
 from pycodex.supervisor.model.headers import identity_of
+from pycodex.supervisor.session.codex_thread import CodexThread
 from pycodex.supervisor.session.opening import NotBegun
 from pycodex.supervisor.session.outbox import OutboxClosed
-from pycodex.supervisor.threads import CodexThread, ThreadManager, open_threads
+from pycodex.supervisor.threads import ThreadManager, open_threads
 from pycodex.supervisor.workers.launch import Launched
 
 if TYPE_CHECKING:

@@ -20,8 +20,9 @@ from pycodex.supervisor.rollout.head import first_words
 from pycodex.supervisor.rollout.long_files import beside
 from pycodex.supervisor.rollout.reader import read_meta
 from pycodex.supervisor.rollout.stored_turns import turns_of_file
+from pycodex.supervisor.session.codex_thread import CodexThread
 from pycodex.supervisor.session.opening import NotBegun
-from pycodex.supervisor.threads import CodexThread, Terms
+from pycodex.supervisor.threads import Terms
 from pycodex.supervisor.tools.dynamic_tools import in_namespace
 
 
