@@ -25,8 +25,8 @@ Now with a real model, in a repository of yours:
 
     pycodex exec --full-auto "mend the failing test"
 
-It needs a key for OpenAI: CODEX_API_KEY, or ~/.codex/auth.json (a login with
-Codex makes one), or OPENAI_API_KEY.
+It needs OpenAI to know you: `pycodex login`, or a login with Codex, or a key in
+CODEX_API_KEY or OPENAI_API_KEY.
 
 Or any server that speaks the Responses API, in ~/.codex/config.toml (env_key
 names the variable that holds its key):
